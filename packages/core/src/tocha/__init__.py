@@ -1,0 +1,89 @@
+"""tocha: PyTorch's programming model on NumPy (CPU) and CuPy (CUDA), whole and readable."""
+
+from __future__ import annotations
+
+import numpy as _np
+
+from ._core import dtypes as _dtypes
+from ._core.broadcast import broadcast_shapes as _broadcast_shapes
+from ._core.devices import device, get_default_device
+from ._core.devices import set_default_device as _set_default_device
+from ._core.dtypes import (
+    bfloat16, can_cast, complex64, complex128, dtype, finfo, float16, float32, float64, get_default_dtype, iinfo, int8, int16,
+    int32, int64, promote_types, set_default_dtype, uint8, uint16, uint32, uint64,
+)  # fmt: skip
+from ._core.grad_mode import (
+    enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled,
+)  # fmt: skip
+from ._core.layouts import (
+    channels_last, channels_last_3d, contiguous_format, layout, memory_format, preserve_format, strided,
+)  # fmt: skip
+from ._core.tensor import Size, Tensor
+from ._ops.binary import *
+from ._ops.complex import *
+from ._ops.contraction import *
+from ._ops.conversion import *
+from ._ops.creation import *
+from ._ops.indexing import *
+from ._ops.movement import *
+from ._ops.reduction import *
+from ._ops.unary import *
+
+__version__ = "0.1.0"
+
+# PyTorch's arithmetic does not warn of infinities and NaN; docs/decisions/ has the reason and the alternatives.
+_np.seterr(all="ignore")
+
+bool = _dtypes.bool_
+half, float, double = float16, float32, float64
+short, int, long = int16, int32, int64
+cfloat, cdouble = complex64, complex128
+inf, nan, pi, e = _np.inf, _np.nan, _np.pi, _np.e
+newaxis = None
+
+# imported on first use: name -> module, or module:attribute
+_LAZY = {
+    "plugins": "tocha.plugins",
+    "hookimpl": "tocha.plugins:hookimpl",
+    "onnx": "tocha.onnx",
+    "utils": "tocha.utils",
+    "serialization": "tocha.serialization",
+    "save": "tocha.serialization:save",
+    "load": "tocha.serialization:load",
+    "nn": "tocha.nn",
+    "optim": "tocha.optim",
+    "autograd": "tocha.autograd",
+    "cuda": "tocha.cuda",
+    "testing": "tocha.testing",
+}
+
+
+def set_default_device(device: object) -> None:
+    """Make factory functions create tensors on ``device`` (None: the CPU)."""
+    _set_default_device(device)  # type: ignore[arg-type]
+
+
+def broadcast_shapes(*shapes: object) -> Size:
+    """The shape that ``shapes`` broadcast to.
+
+    Raises:
+        RuntimeError: they do not broadcast together.
+    """
+    return Size(_broadcast_shapes(*shapes))
+
+
+def __getattr__(name: str) -> object:
+    target = _LAZY.get(name)
+    if target is None:
+        raise AttributeError(f"module 'tocha' has no attribute {name!r}")
+    import importlib
+
+    module, _, attribute = target.partition(":")
+    value = importlib.import_module(module)
+    found = getattr(value, attribute) if attribute else value
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({n for n in globals() if not n.startswith("_")} | set(_LAZY))

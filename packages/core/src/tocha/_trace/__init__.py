@@ -1,0 +1,1 @@
+"""Tracing: symbolic sizes, the graph that a trace records, and the tracer."""

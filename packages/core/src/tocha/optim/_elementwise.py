@@ -1,0 +1,253 @@
+"""Optimizers whose update of a number depends on that number, its gradient and its state alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import tocha
+from tocha._core import arrays as array_modules
+from tocha._core.tensor import Tensor, wrap
+from tocha._core.views import bump_version
+
+from ._bucket import Bucket
+from ._plan import Plan
+from .optimizer import Optimizer, ParamsT, run_closure
+
+# So many numbers at a time stay in the processor's cache while a dozen calls go over them.
+BLOCK = 32768
+
+
+def number(value: Any) -> Any:
+    """Options may be tensors of one element."""
+    return value.item() if isinstance(value, Tensor) else value
+
+
+class Elementwise(Optimizer):
+    """Base of the optimizers that work number by number; a subclass says how in a few lines.
+
+    It defines ``rule``, the update in plain formulas, which runs on raw arrays and, with ``differentiable=True``, on
+    tensors; and where speed matters ``kernel``, the same update in place. The rest is here: groups, state, the flat
+    buffer of small parameters, blocks of large ones, low precision and complex numbers.
+    """
+
+    # 0-d tensors of state on the CPU, in PyTorch's layout
+    scalar_names: tuple[str, ...] = ("step",)
+    # kernel(xp) -> update(p, g, arrays, u, w, numbers, constants), in place; u and w are scratch
+    kernel: Callable[[Any], Callable] | None = None
+
+    def __init__(self, params: ParamsT, defaults: dict[str, Any]) -> None:
+        super().__init__(params, defaults)
+        self._forget_plans()
+
+    # ------------------------------------------------------------ what subclasses say
+
+    def array_names(self, group: dict[str, Any]) -> tuple[str, ...]:
+        """The state's arrays, in the order in which the rule takes them."""
+        raise NotImplementedError
+
+    def first_scalars(self, group: dict[str, Any]) -> tuple[float, ...]:
+        """The scalars before the first step."""
+        return (0.0,)
+
+    def first_array(self, name: str, p: Any, g: Any, group: dict[str, Any]) -> Any:
+        """A state array before the first step (raw)."""
+        return array_modules.module_of(p).zeros_like(p)
+
+    def numbers(self, group: dict[str, Any], scalars: tuple[float, ...], number: Callable[[Any], Any]) -> tuple[tuple, Any]:
+        """The scalars after this step, and what the rule needs besides arrays, as numbers."""
+        raise NotImplementedError
+
+    @staticmethod
+    def rule(xp: Any, p: Any, g: Any, arrays: tuple, n: Any) -> tuple:
+        """``(new p, new arrays…)``; ``xp`` is the array module, or ``tocha`` for tensors."""
+        raise NotImplementedError
+
+    @staticmethod
+    def constants(n: Any) -> tuple[float, ...]:
+        """Numbers that the kernel wants as 0-d arrays, which are faster than Python's floats."""
+        return ()
+
+    # ------------------------------------------------------------ the step
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Change the parameters by their gradients.
+
+        Args:
+            closure: computes the loss and the gradients anew; called first.
+
+        Returns:
+            what the closure returned, or None.
+        """
+        loss = None if closure is None else run_closure(closure)
+        for i, group in enumerate(self.param_groups):
+            if group["differentiable"]:
+                for p in group["params"]:
+                    if p.grad is not None:
+                        self._step_tensors(p, group)
+                continue
+            plan = self._plan_of(i, group)
+            for bucket in plan.buckets:
+                self._step_bucket(plan, bucket, group)
+            for p in plan.rest:
+                if p._grad is not None:
+                    self._step_one(p, group)
+        return loss
+
+    def _step_bucket(self, plan: Plan, bucket: Bucket, group: dict[str, Any]) -> None:
+        if bucket.ready(self.state):
+            scalars, n = self.numbers(group, bucket.values, number)
+            if bucket.tools is not None:
+                kernel, u, w, constants = bucket.tools
+                kernel(bucket.flat, bucket.gradient, bucket.arrays, u, w, n, constants(self.constants(n)))
+            else:
+                self._update(bucket.flat, bucket.gradient, bucket.arrays, n)
+                if self.kernel is not None and bucket.flat.size <= BLOCK:
+                    kernel, u, w, constants = self._tools(bucket.xp, bucket.dtype)
+                    bucket.tools = (kernel, u[: bucket.flat.size], w[: bucket.flat.size], constants)
+            bucket.written(scalars)
+            return
+        plan.broken = plan.broken or not bucket.waiting()
+        for p in bucket.params:
+            if p._grad is not None:
+                self._step_one(p, group)
+
+    def _step_one(self, p: Tensor, group: dict[str, Any]) -> None:
+        g = p._grad
+        if getattr(g, "is_sparse", False):
+            self.step_sparse(p, group)
+            return
+        raw, names = p._data, self.array_names(group)
+        state = self._state_of(p, names, group)
+        scalars, n = self.numbers(group, tuple([number(state[name]) for name in self.scalar_names]), number)
+        self._apply(raw, g._data, tuple([state[name]._data for name in names]), n)
+        for name, value in zip(self.scalar_names, scalars, strict=True):
+            state[name]._data[...] = value
+        bump_version(p)
+
+    def step_sparse(self, p: Tensor, group: dict[str, Any]) -> None:
+        raise RuntimeError(f"{type(self).__name__} does not support sparse gradients, please consider SparseAdam instead")
+
+    def _state_of(self, p: Tensor, names: tuple[str, ...], group: dict[str, Any]) -> dict[str, Any]:
+        state = self.state[p]
+        missing = [name for name in (*self.scalar_names, *names) if name not in state]
+        if missing:
+            firsts = dict(zip(self.scalar_names, self.first_scalars(group), strict=True))
+            for name in missing:
+                if name in firsts:
+                    state[name] = tocha.tensor(firsts[name], dtype=scalar_dtype())
+                else:
+                    state[name] = wrap(self.first_array(name, p._data, p._grad._data, group))
+        return state
+
+    def _step_tensors(self, p: Tensor, group: dict[str, Any]) -> None:
+        """The step as a differentiable function: of the gradient, and of options that are tensors."""
+        names = self.array_names(group)
+        state = self._state_of(p, names, group)
+        scalars, n = self.numbers(group, tuple([number(state[name]) for name in self.scalar_names]), lambda value: value)
+        with tocha.enable_grad():
+            parts = tocha.view_as_real if p.is_complex() else lambda t: t
+            whole = tocha.view_as_complex if p.is_complex() else lambda t: t
+            values = self.rule(tocha, parts(p), parts(p.grad), tuple([parts(state[name]) for name in names]), n)
+            for target, value in zip((p, *[state[name] for name in names]), values, strict=True):
+                target.copy_(whole(value))
+        for name, value in zip(self.scalar_names, scalars, strict=True):
+            state[name].fill_(number(value))
+
+    # ------------------------------------------------------------ raw arrays
+
+    def _apply(self, p: Any, g: Any, arrays: tuple, n: Any) -> None:
+        """Update raw arrays of any layout and dtype in place."""
+        xp = array_modules.module_of(p)
+        targets = (p, *arrays)
+        work = [xp.ascontiguousarray(a) for a in (p, g, *arrays)]
+        if p.dtype.kind == "c":
+            work = [a.view(a.real.dtype) for a in work]
+        elif p.dtype.itemsize < 4:
+            work = [a.astype(np.float32) for a in work]
+        p_, g_, *arrays_ = [a.reshape(-1) for a in work]
+        self._update(p_, g_, tuple(arrays_), n)
+        for target, done in zip(targets, (work[0], *work[2:]), strict=True):
+            if done is not target:
+                done = done.view(p.dtype) if p.dtype.kind == "c" else done
+                if not xp.shares_memory(target, done) if xp is np else target.data.ptr != done.data.ptr:
+                    target[...] = done.reshape(target.shape)
+
+    def _update(self, p: Any, g: Any, arrays: tuple, n: Any) -> None:
+        """Update flat real arrays in place, block by block."""
+        xp, dtype, size = array_modules.module_of(p), p.dtype, p.size
+        if type(self).kernel is None:
+            for i in range(0, size, BLOCK):
+                part = slice(i, i + BLOCK)
+                blocks = tuple([a[part] for a in arrays])
+                values = self.rule(xp, p[part], g[part], blocks, n)
+                for target, value in zip((p[part], *blocks), values, strict=True):
+                    target[...] = value
+            return
+        kernel, u, w, as_constants = self._tools(xp, dtype)
+        constants = as_constants(self.constants(n))
+        if size <= BLOCK:
+            kernel(p, g, arrays, u[:size], w[:size], n, constants)
+            return
+        for i in range(0, size, BLOCK):
+            part = slice(i, i + BLOCK)
+            block = p[part]
+            kernel(block, g[part], [a[part] for a in arrays], u[: block.size], w[: block.size], n, constants)
+
+    def _tools(self, xp: Any, dtype: Any) -> tuple:
+        tools = self._tool_cache.get((xp, dtype))
+        if tools is None:
+            assert self.kernel is not None
+            constants = _constants(dtype) if xp is np else tuple
+            tools = (type(self).kernel(xp), xp.empty(BLOCK, dtype), xp.empty(BLOCK, dtype), constants)  # type: ignore[misc]
+            self._tool_cache[xp, dtype] = tools
+        return tools
+
+    # ------------------------------------------------------------ plans
+
+    def _forget_plans(self) -> None:
+        self._plans: dict[int, Plan] = {}
+        self._tool_cache: dict[tuple, tuple] = {}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._forget_plans()
+        for p_state in self.state.values():
+            for name in self.scalar_names:
+                # PyTorch before 1.12 kept numbers here.
+                if name in p_state and not isinstance(p_state[name], Tensor):
+                    p_state[name] = tocha.tensor(float(p_state[name]), dtype=scalar_dtype())
+
+    def _plan_of(self, index: int, group: dict[str, Any]) -> Plan:
+        plan = self._plans.get(index)
+        if plan is not None and plan.fits(group["params"], self.state):
+            return plan
+        names = self.array_names(group)
+
+        def state_of(p: Tensor) -> dict[str, Any]:
+            return self._state_of(p, names, group)
+
+        plan = self._plans[index] = Plan(group["params"], self.state, state_of, names, self.scalar_names, plan)
+        return plan
+
+
+def scalar_dtype() -> Any:
+    return tocha.float64 if tocha.get_default_dtype() == tocha.float64 else tocha.float32
+
+
+def _constants(dtype: Any) -> Callable[[tuple[float, ...]], list]:
+    """Numbers to 0-d arrays; those of the previous step are used again where a number has not changed."""
+    last: dict[int, tuple[float, np.ndarray]] = {}
+
+    def constants(values: tuple[float, ...]) -> list:
+        out = []
+        for i, value in enumerate(values):
+            kept = last.get(i)
+            if kept is None or kept[0] != value:
+                kept = last[i] = (value, np.array(value, dtype))
+            out.append(kept[1])
+        return out
+
+    return constants

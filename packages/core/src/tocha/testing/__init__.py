@@ -1,0 +1,1 @@
+"""Help for tests. Never imported by `import tocha`."""

@@ -1,0 +1,686 @@
+"""The Trainer."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+import tocha
+
+from tocha_lightning.callbacks.callback import Callback
+from tocha_lightning.core.datamodule import LightningDataModule
+from tocha_lightning.core.module import LightningModule
+from tocha_lightning.loggers.default import loggers_of
+from tocha_lightning.loops import EvaluationLoop, FitLoop, PredictionLoop, TrainingEpochLoop
+from tocha_lightning.logging import LoggingConnector
+from tocha_lightning.trainer.arguments import (
+    check_barebones,
+    check_clipping,
+    check_validation_arguments,
+    profiler_of,
+    set_limits,
+)
+from tocha_lightning.trainer.callback_setup import attach_model_callbacks, make_callbacks
+from tocha_lightning.trainer.checkpointing import CheckpointConnector
+from tocha_lightning.trainer.configuration_check import check_module
+from tocha_lightning.trainer.data_sources import DataSource
+from tocha_lightning.trainer.device_setup import make_strategy
+from tocha_lightning.trainer.hook_calls import HookCalls
+from tocha_lightning.trainer.properties import TrainerProperties
+from tocha_lightning.trainer.signals import SignalConnector
+from tocha_lightning.trainer.states import RunningStage, TrainerFn, TrainerState, TrainerStatus
+from tocha_lightning.utilities.exceptions import ExitTuner, MisconfigurationException
+from tocha_lightning.utilities.hparams_logging import log_hyperparameters
+from tocha_lightning.utilities.overrides import is_overridden
+from tocha_lightning.utilities.rank_zero import PossibleUserWarning, rank_zero_info, rank_zero_only, rank_zero_warn
+from tocha_lightning.utilities.seed import isolate_rng
+
+
+class Trainer(TrainerProperties):
+    """Trains, validates, tests and uses a `LightningModule`.
+
+    Args:
+        accelerator: ``"cpu"``, ``"cuda"`` (or ``"gpu"``), ``"auto"``, or an `Accelerator`.
+        strategy: ``"auto"``, the name of a registered strategy, or a `Strategy`.
+        devices: how many devices, which ones, or ``"auto"``.
+        num_nodes: how many machines.
+        precision: ``"32-true"`` (or 32), ``"64-true"``, ``"16-true"``, ``"bf16-true"``, ``"16-mixed"`` (or 16),
+            ``"bf16-mixed"`` (or ``"bf16"``).
+        logger: a logger, several, True for the default one (TensorBoard if it is installed, else CSV), or False.
+        callbacks: a callback or a list of them.
+        fast_dev_run: run this many batches (True: 1) of every loop, once, without loggers and checkpoints.
+        max_epochs: stop after so many epochs; -1: never. Default 1000 unless `max_steps` or `max_time` is given.
+        min_epochs: do not stop early before so many epochs.
+        max_steps: stop after so many optimizer steps; -1: never.
+        min_steps: do not stop early before so many optimizer steps.
+        max_time: stop after this duration: a timedelta, ``"DD:HH:MM:SS"``, or a dictionary of timedelta's arguments.
+        limit_train_batches: how much of the training data an epoch uses: a fraction (float) or a number of batches.
+        limit_val_batches: the same for validation.
+        limit_test_batches: the same for test.
+        limit_predict_batches: the same for prediction.
+        overfit_batches: train and validate on this fraction or number of batches, without shuffling.
+        val_check_interval: validate after this fraction of an epoch (float), after so many batches (int), or after a
+            duration.
+        check_val_every_n_epoch: validate every so many epochs; None: `val_check_interval` counts over epochs.
+        num_sanity_val_steps: validation batches to try before training; -1: all. Default 2.
+        log_every_n_steps: log the metrics of every so many training steps. Default 50.
+        enable_checkpointing: add a `ModelCheckpoint` if there is none. Default True.
+        enable_progress_bar: add a progress bar if there is none. Default True.
+        enable_model_summary: add a `ModelSummary` if there is none. Default True.
+        accumulate_grad_batches: step the optimizer with the gradients of so many batches.
+        gradient_clip_val: clip gradients at this value.
+        gradient_clip_algorithm: ``"norm"`` (default) or ``"value"``.
+        deterministic: use deterministic algorithms only; ``"warn"`` warns where there is none.
+        benchmark: let cuDNN choose its algorithms by trying them.
+        inference_mode: evaluate in `tocha.inference_mode` rather than `tocha.no_grad`.
+        use_distributed_sampler: split the data between processes.
+        profiler: ``"simple"``, ``"advanced"``, ``"tocha"``, or a `Profiler`.
+        detect_anomaly: find the forward operation of a backward pass that gives NaN.
+        barebones: switch off everything that costs time.
+        plugins: a `Precision` or a `CheckpointIO`, or a list of them.
+        sync_batchnorm: compute batch statistics over all processes.
+        reload_dataloaders_every_n_epochs: request the loaders again every so many epochs.
+        default_root_dir: where logs and checkpoints go. Default: the working directory.
+        enable_autolog_hparams: send hyperparameters to the loggers at the start.
+        model_registry: not supported; only None.
+
+    Raises:
+        MisconfigurationException: arguments that cannot work or contradict each other.
+
+    >>> import tocha
+    >>> from tocha_lightning import LightningModule, Trainer
+    >>> class Line(LightningModule):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.layer = tocha.nn.Linear(1, 1)
+    ...     def training_step(self, batch, batch_idx):
+    ...         return ((self.layer(batch) - 3 * batch) ** 2).mean()
+    ...     def configure_optimizers(self):
+    ...         return tocha.optim.SGD(self.parameters(), lr=0.1)
+    >>> trainer = Trainer(max_epochs=2, barebones=True)
+    >>> trainer.fit(Line(), tocha.utils.data.DataLoader(tocha.ones(8, 1), batch_size=2))
+    >>> trainer.global_step
+    8
+    """
+
+    def __init__(
+        self,
+        *,
+        accelerator: Any = "auto",
+        strategy: Any = "auto",
+        devices: list[int] | str | int = "auto",
+        num_nodes: int = 1,
+        precision: Any = None,
+        logger: Any = None,
+        callbacks: list[Callback] | Callback | None = None,
+        fast_dev_run: int | bool = False,
+        max_epochs: int | None = None,
+        min_epochs: int | None = None,
+        max_steps: int = -1,
+        min_steps: int | None = None,
+        max_time: str | timedelta | dict[str, int] | None = None,
+        limit_train_batches: int | float | None = None,
+        limit_val_batches: int | float | None = None,
+        limit_test_batches: int | float | None = None,
+        limit_predict_batches: int | float | None = None,
+        overfit_batches: int | float = 0.0,
+        val_check_interval: int | float | str | timedelta | dict[str, int] | None = None,
+        check_val_every_n_epoch: int | None = 1,
+        num_sanity_val_steps: int | None = None,
+        log_every_n_steps: int | None = None,
+        enable_checkpointing: bool | None = None,
+        enable_progress_bar: bool | None = None,
+        enable_model_summary: bool | None = None,
+        accumulate_grad_batches: int = 1,
+        gradient_clip_val: int | float | None = None,
+        gradient_clip_algorithm: str | None = None,
+        deterministic: bool | str | None = None,
+        benchmark: bool | None = None,
+        inference_mode: bool = True,
+        use_distributed_sampler: bool = True,
+        profiler: Any = None,
+        detect_anomaly: bool = False,
+        barebones: bool = False,
+        plugins: Any = None,
+        sync_batchnorm: bool = False,
+        reload_dataloaders_every_n_epochs: int = 0,
+        default_root_dir: str | os.PathLike[str] | None = None,
+        enable_autolog_hparams: bool = True,
+        model_registry: str | None = None,
+    ) -> None:
+        if model_registry is not None:
+            raise MisconfigurationException("`model_registry` is a cloud service of Lightning's: tocha has none.")
+        self.barebones = barebones
+        if barebones:
+            check_barebones(
+                enable_checkpointing=enable_checkpointing,
+                logger=logger,
+                enable_progress_bar=enable_progress_bar,
+                log_every_n_steps=log_every_n_steps,
+                enable_model_summary=enable_model_summary,
+                num_sanity_val_steps=num_sanity_val_steps,
+                fast_dev_run=fast_dev_run,
+                detect_anomaly=detect_anomaly,
+                profiler=profiler,
+            )
+            enable_checkpointing = enable_progress_bar = enable_model_summary = logger = False
+            log_every_n_steps = num_sanity_val_steps = 0
+        self.state = TrainerState()
+        self.should_stop = False
+        self.profiler = profiler_of(profiler)
+        self._hooks = HookCalls(self)
+        self._logging = LoggingConnector(self)
+        self._checkpoints = CheckpointConnector(self)
+        self._signals = SignalConnector()
+        self.datamodule: LightningDataModule | None = None
+        self.use_distributed_sampler = use_distributed_sampler
+        self.strategy = make_strategy(accelerator, strategy, devices, num_nodes, precision, plugins, sync_batchnorm)
+        rank_zero_only.rank = self.strategy.global_rank  # type: ignore[attr-defined]
+        self._num_nodes = num_nodes
+        self._set_determinism(deterministic, benchmark)
+
+        self.fit_loop = FitLoop(self, min_epochs=min_epochs, max_epochs=max_epochs)
+        self.fit_loop.epoch_loop = TrainingEpochLoop(self, min_steps=min_steps, max_steps=max_steps)
+        self.validate_loop = EvaluationLoop(
+            self, TrainerFn.VALIDATING, RunningStage.VALIDATING, inference_mode=inference_mode
+        )
+        self.test_loop = EvaluationLoop(self, TrainerFn.TESTING, RunningStage.TESTING, inference_mode=inference_mode)
+        self.predict_loop = PredictionLoop(self, inference_mode=inference_mode)
+
+        check_clipping(gradient_clip_val, gradient_clip_algorithm)
+        self.gradient_clip_val = gradient_clip_val
+        self.gradient_clip_algorithm = gradient_clip_algorithm.lower() if gradient_clip_algorithm else None
+        if not isinstance(accumulate_grad_batches, int) or accumulate_grad_batches < 1:
+            raise MisconfigurationException(
+                f"`accumulate_grad_batches` should be an int >= 1, got {accumulate_grad_batches!r}."
+            )
+        self.accumulate_grad_batches = accumulate_grad_batches
+        check_validation_arguments(val_check_interval, check_val_every_n_epoch, reload_dataloaders_every_n_epochs)
+        self.check_val_every_n_epoch = check_val_every_n_epoch
+        self.reload_dataloaders_every_n_epochs = reload_dataloaders_every_n_epochs
+        self.val_check_batch: int | float | None = None
+        self._val_check_time_interval: float | None = None
+        self._last_val_time = 0.0
+        self._detect_anomaly = detect_anomaly
+        self.enable_autolog_hparams = enable_autolog_hparams
+        self._default_root_dir = os.getcwd() if default_root_dir is None else os.fspath(default_root_dir)
+        self.log_every_n_steps = 50 if log_every_n_steps is None else log_every_n_steps
+        self._loggers = loggers_of(logger, self._default_root_dir, bool(fast_dev_run))
+        set_limits(
+            self,
+            {
+                "limit_train_batches": limit_train_batches,
+                "limit_val_batches": limit_val_batches,
+                "limit_test_batches": limit_test_batches,
+                "limit_predict_batches": limit_predict_batches,
+            },
+            fast_dev_run,
+            overfit_batches,
+            val_check_interval,
+            2 if num_sanity_val_steps is None else num_sanity_val_steps,
+        )
+        self.callbacks = make_callbacks(
+            callbacks,
+            enable_checkpointing is None or enable_checkpointing,
+            enable_progress_bar is None or enable_progress_bar,
+            enable_model_summary is None or enable_model_summary,
+            max_time,
+        )
+        self._step_context: Callable[[], Any] | None = None
+        self._transfer: Callable[[Any, int], Any] = lambda batch, dataloader_idx: batch
+        self._clips_gradients = False
+        if detect_anomaly:
+            rank_zero_info(
+                "You have turned on `Trainer(detect_anomaly=True)`. This will significantly slow down compute speed and"
+                " is recommended only for model debugging."
+            )
+        self._say_devices()
+
+    @staticmethod
+    def _set_determinism(deterministic: bool | str | None, benchmark: bool | None) -> None:
+        if deterministic:
+            tocha.use_deterministic_algorithms(True, warn_only=deterministic == "warn")
+        if benchmark is not None or deterministic:
+            cudnn = getattr(getattr(tocha, "backends", None), "cudnn", None)
+            if cudnn is not None:
+                cudnn.benchmark = benchmark if benchmark is not None else not deterministic
+
+    def _say_devices(self) -> None:
+        available = bool(tocha.cuda.is_available())
+        used = self.strategy.root_device.type == "cuda"
+        rank_zero_info(f"GPU available: {available}{' (cuda)' if available else ''}, used: {used}")
+        if available and not used:
+            rank_zero_warn(
+                "GPU available but not used. You can set it by doing `Trainer(accelerator='gpu')`.",
+                category=PossibleUserWarning,
+            )
+
+    # --- the four methods -------------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        model: LightningModule,
+        train_dataloaders: Any = None,
+        val_dataloaders: Any = None,
+        datamodule: LightningDataModule | None = None,
+        ckpt_path: str | os.PathLike[str] | None = None,
+        weights_only: bool | None = None,
+    ) -> None:
+        """Train the model.
+
+        Args:
+            model: what to train.
+            train_dataloaders: an iterable of batches or nested collections of them, or a `LightningDataModule`.
+            val_dataloaders: an iterable of batches or a list of them.
+            datamodule: gives the loaders instead.
+            ckpt_path: a checkpoint to go on from, ``"best"`` or ``"last"``. Training goes on exactly as it would have,
+                also from the middle of an epoch.
+            weights_only: as in `tocha.load`; by default only data is read, no code.
+
+        Raises:
+            TypeError: `model` is no `LightningModule`.
+            MisconfigurationException: something is missing, or data is given twice.
+        """
+        model = _checked(model)
+        self.should_stop = False
+        if isinstance(train_dataloaders, LightningDataModule):
+            datamodule, train_dataloaders = train_dataloaders, None
+        if (train_dataloaders is not None or val_dataloaders is not None) and datamodule is not None:
+            raise MisconfigurationException(
+                "You cannot pass `train_dataloader` or `val_dataloaders` to `trainer.fit(datamodule=...)`"
+            )
+        self._start(TrainerFn.FITTING, RunningStage.TRAINING, model, datamodule)
+        self.fit_loop.source = self._source(train_dataloaders, datamodule, model, "train_dataloader")
+        self.fit_loop.combined_loader = None
+        val_loop = self.fit_loop.epoch_loop.val_loop
+        val_loop.source = self._source(val_dataloaders, datamodule, model, "val_dataloader")
+        val_loop.combined_loader = None
+        self._guarded(model, True, ckpt_path, weights_only)
+
+    def validate(
+        self,
+        model: LightningModule | None = None,
+        dataloaders: Any = None,
+        ckpt_path: str | os.PathLike[str] | None = None,
+        verbose: bool = True,
+        datamodule: LightningDataModule | None = None,
+        weights_only: bool | None = None,
+    ) -> list[dict[str, float]]:
+        """Run one epoch over the validation data.
+
+        Args:
+            model: what to validate; by default the model of the last run.
+            dataloaders: an iterable of batches or a list of them, or a `LightningDataModule`.
+            ckpt_path: a checkpoint to take the weights from, ``"best"`` or ``"last"``. Without it and without `model`
+                the best one of the last fit.
+            verbose: print the results.
+            datamodule: gives the loaders instead.
+            weights_only: as in `tocha.load`.
+
+        Returns:
+            the logged metrics of every loader.
+        """
+        self.validate_loop.verbose = verbose
+        return self._evaluate(
+            TrainerFn.VALIDATING, RunningStage.VALIDATING, self.validate_loop, model, dataloaders, ckpt_path, datamodule,
+            weights_only,
+        )  # fmt: skip
+
+    def test(
+        self,
+        model: LightningModule | None = None,
+        dataloaders: Any = None,
+        ckpt_path: str | os.PathLike[str] | None = None,
+        verbose: bool = True,
+        datamodule: LightningDataModule | None = None,
+        weights_only: bool | None = None,
+    ) -> list[dict[str, float]]:
+        """Run one epoch over the test data; arguments and result as in `validate`."""
+        self.test_loop.verbose = verbose
+        return self._evaluate(
+            TrainerFn.TESTING, RunningStage.TESTING, self.test_loop, model, dataloaders, ckpt_path, datamodule, weights_only
+        )  # fmt: skip
+
+    def predict(
+        self,
+        model: LightningModule | None = None,
+        dataloaders: Any = None,
+        datamodule: LightningDataModule | None = None,
+        return_predictions: bool | None = None,
+        ckpt_path: str | os.PathLike[str] | None = None,
+        weights_only: bool | None = None,
+    ) -> list[Any] | None:
+        """Run `predict_step` on every batch; arguments as in `validate`.
+
+        Returns:
+            a list of predictions, with several loaders a list of lists; None with ``return_predictions=False``.
+        """
+        self.predict_loop.return_predictions = return_predictions
+        return self._evaluate(
+            TrainerFn.PREDICTING, RunningStage.PREDICTING, self.predict_loop, model, dataloaders, ckpt_path, datamodule,
+            weights_only,
+        )  # fmt: skip
+
+    def _evaluate(
+        self,
+        fn: TrainerFn,
+        stage: RunningStage,
+        loop: Any,
+        model: LightningModule | None,
+        dataloaders: Any,
+        ckpt_path: Any,
+        datamodule: LightningDataModule | None,
+        weights_only: bool | None,
+    ) -> Any:
+        provided = model is not None
+        if isinstance(dataloaders, LightningDataModule):
+            datamodule, dataloaders = dataloaders, None
+        if dataloaders is not None and datamodule is not None:
+            raise MisconfigurationException(f"You cannot pass both `trainer.{fn}(dataloaders=..., datamodule=...)`")
+        if model is None:
+            model = self.lightning_module
+            if model is None:
+                raise TypeError(
+                    f"`Trainer.{fn}()` requires a `LightningModule` when it hasn't been passed in a previous run"
+                )
+        model = _checked(model)
+        self._start(fn, stage, model, datamodule)
+        name = f"{stage.dataloader_prefix}_dataloader"
+        loop.source = self._source(dataloaders, datamodule, model, name)
+        if not loop.source.is_defined():
+            raise MisconfigurationException(
+                f"No `{name}()` method defined to run `Trainer.{fn}`, and no data loaders were passed to it."
+            )
+        return self._guarded(model, provided, ckpt_path, weights_only)
+
+    # --- one run -----------------------------------------------------------------------------------------------------
+
+    def _start(
+        self, fn: TrainerFn, stage: RunningStage, model: LightningModule, datamodule: LightningDataModule | None
+    ) -> None:
+        self.strategy.connect(model)
+        self.state.fn = fn
+        self.state.status = TrainerStatus.RUNNING
+        self.state.stage = stage
+        model.trainer = self
+        self._hooks.forget()
+        if datamodule is not None:
+            datamodule.trainer = self
+            self.datamodule = datamodule
+        else:
+            self.datamodule = None
+
+    @staticmethod
+    def _source(given: Any, datamodule: Any, model: LightningModule, name: str) -> DataSource:
+        if given is not None:
+            return DataSource(given, name)
+        if datamodule is not None and is_overridden(name, datamodule):
+            return DataSource(datamodule, name)
+        return DataSource(model, name)
+
+    def _guarded(self, model: LightningModule, provided: bool, ckpt_path: Any, weights_only: bool | None) -> Any:
+        try:
+            path = self._checkpoints.select_path(ckpt_path, provided)
+            return self._run(path, weights_only)
+        except ExitTuner:
+            self._call_teardown_hooks()
+            self._teardown()
+            self.state.status = TrainerStatus.FINISHED
+            self.state.stage = None
+        except KeyboardInterrupt as error:
+            rank_zero_info("\nDetected KeyboardInterrupt, attempting graceful shutdown ...")
+            # further Ctrl-C must not disturb the shutdown
+            previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
+            try:
+                self._interrupt(error)
+                self._teardown()
+            finally:
+                signal.signal(signal.SIGINT, previous)
+            sys.exit(1)
+        except BaseException as error:
+            self._interrupt(error)
+            self._teardown()
+            self.state.stage = None
+            raise
+        return None
+
+    def _run(self, ckpt_path: str | None, weights_only: bool | None) -> Any:
+        hooks, strategy = self._hooks, self.strategy
+        fitting = self.state.fn is TrainerFn.FITTING
+        if fitting:
+            self._default_loop_limits()
+        attach_model_callbacks(self)
+        check_module(self)
+        strategy.setup_environment()
+        self.profiler.setup(stage=str(self.state.fn), local_rank=self.local_rank, log_dir=self.log_dir)
+        self._prepare_data()
+        self._call_setup_hooks()
+        if is_overridden("configure_model", self.lightning_module):
+            with strategy.precision_plugin.module_init_context():
+                hooks.module("configure_model")
+        self._checkpoints.restore_modules_and_callbacks(ckpt_path, weights_only)
+        self._logging.hook = None
+        self._logging.switch(None)
+        self._logging.reset_metrics()
+        for results in (self.fit_loop.epoch_loop.results, self.fit_loop.epoch_loop.val_loop.results,
+                        self.validate_loop.results, self.test_loop.results):  # fmt: skip
+            results.entries.clear()
+        strategy.setup(self)
+        self._prepare_fast_paths()
+        if fitting:
+            hooks.both("on_fit_start")
+        if self.enable_autolog_hparams:
+            log_hyperparameters(self)
+        self._checkpoints.restore_training_state()
+        self._checkpoints.restored()
+        self._signals.register()
+        outcome = self._run_stage()
+        self._teardown()
+        if fitting:
+            hooks.both("on_fit_end")
+        self._call_teardown_hooks()
+        self.state.status = TrainerStatus.FINISHED
+        self.state.stage = None
+        return outcome
+
+    def _default_loop_limits(self) -> None:
+        from tocha_lightning.callbacks import Timer
+
+        loop = self.fit_loop
+        if loop.max_epochs is None:
+            if self.max_steps == -1 and not any(isinstance(c, Timer) for c in self.callbacks):
+                rank_zero_warn(
+                    "`max_epochs` was not set. Setting it to 1000 epochs. To train without an epoch limit, set"
+                    " `max_epochs=-1`.",
+                    category=PossibleUserWarning,
+                )
+                loop.max_epochs = 1000
+            else:
+                loop.max_epochs = -1
+        if loop.min_epochs is None:
+            # with 1, `should_stop` is looked at again after it was set in `on_fit_start`
+            loop.min_epochs = 1 if self.min_steps is not None else 0
+
+    def _prepare_data(self) -> None:
+        """Download on one process of each machine, or of all, while the others wait."""
+        owners = ((self.datamodule, self._hooks.datamodule), (self.lightning_module, self._hooks.module))
+        for owner, call in owners:
+            if owner is None or not is_overridden("prepare_data", owner):
+                continue
+            if self.local_rank == 0 if owner.prepare_data_per_node else self.is_global_zero:
+                call("prepare_data")
+            self.strategy.barrier("prepare_data")
+
+    def _call_setup_hooks(self) -> None:
+        self.lightning_module._device = self.strategy.root_device
+        for logger in self.loggers:
+            # made now, so that callbacks find its directory and run id
+            _ = logger.experiment
+        stage = str(self.state.fn)
+        self.strategy.barrier("pre_setup")
+        if self.datamodule is not None:
+            self._hooks.datamodule("setup", stage=stage)
+        self._hooks.callbacks("setup", stage)
+        self._hooks.module("setup", stage)
+        # the device was only announced; moving the parameters is what makes it true
+        first = next(self.lightning_module.parameters(), None)
+        if first is not None:
+            self.lightning_module._device = first.device
+        self.strategy.barrier("post_setup")
+
+    def _prepare_fast_paths(self) -> None:
+        """Find out what every batch would otherwise ask again."""
+        module, precision = self.lightning_module, self.precision_plugin
+        self._step_context = None if precision.plain else precision.forward_context
+        self._clips_gradients = bool(self.gradient_clip_val) or is_overridden("configure_gradient_clipping", module)
+        self._transfer = self._batch_transfer()
+
+    def _batch_transfer(self) -> Callable[[Any, int], Any]:
+        """The function that brings a batch to the device."""
+        from tocha_lightning.utilities.collections import move_data_to_device
+
+        module, datamodule, precision = self.lightning_module, self.datamodule, self.precision_plugin
+        hooks: dict[str, Callable[..., Any]] = {}
+        for name in ("on_before_batch_transfer", "transfer_batch_to_device", "on_after_batch_transfer"):
+            if datamodule is not None and is_overridden(name, datamodule):
+                if is_overridden(name, module):
+                    rank_zero_warn(
+                        f"You have overridden `{name}` in both `LightningModule` and `LightningDataModule`."
+                        " It will use the implementation from `LightningDataModule` instance."
+                    )
+                hooks[name] = getattr(datamodule, name)
+            elif is_overridden(name, module):
+                hooks[name] = getattr(module, name)
+        device = self.strategy.root_device
+        if not hooks and precision.plain:
+            return lambda batch, dataloader_idx: move_data_to_device(batch, device)
+        before = hooks.get("on_before_batch_transfer")
+        move = hooks.get("transfer_batch_to_device")
+        after = hooks.get("on_after_batch_transfer")
+        logging = self._logging
+
+        def transfer(batch: Any, dataloader_idx: int) -> Any:
+            batch = precision.convert_input(batch)
+            if before is not None:
+                logging.hook = "on_before_batch_transfer"
+                batch = before(batch, dataloader_idx)
+            logging.hook = "transfer_batch_to_device"
+            batch = move_data_to_device(batch, device) if move is None else move(batch, device, dataloader_idx)
+            if after is not None:
+                logging.hook = "on_after_batch_transfer"
+                batch = after(batch, dataloader_idx)
+            logging.hook = None
+            return batch
+
+        return transfer
+
+    def _run_stage(self) -> Any:
+        self.strategy.barrier("run-stage")
+        self.lightning_module.zero_grad()
+        if self.testing:
+            return self.test_loop.run()
+        if self.validating:
+            return self.validate_loop.run()
+        if self.predicting:
+            return self.predict_loop.run()
+        with isolate_rng():
+            self._run_sanity_check()
+        with tocha.autograd.set_detect_anomaly(self._detect_anomaly):
+            self.fit_loop.run()
+        return None
+
+    def _run_sanity_check(self) -> None:
+        val_loop = self.fit_loop.epoch_loop.val_loop
+        if not self.enable_validation or self.num_sanity_val_steps <= 0 or self.fit_loop.restarting:
+            return
+        self.state.stage = RunningStage.SANITY_CHECKING
+        self._hooks.callbacks("on_sanity_check_start")
+        val_loop.run()
+        self._hooks.callbacks("on_sanity_check_end")
+        self._logging.reset_metrics()
+        val_loop.batch_progress.reset()
+        val_loop.results.entries.clear()
+        self.state.stage = RunningStage.TRAINING
+
+    def _teardown(self) -> None:
+        self.strategy.teardown()
+        self._logging.settle()
+        self._signals.teardown()
+
+    def _call_teardown_hooks(self) -> None:
+        stage = str(self.state.fn)
+        if self.datamodule is not None:
+            self._hooks.datamodule("teardown", stage=stage)
+        self._hooks.callbacks("teardown", stage)
+        self._hooks.module("teardown", stage)
+        for logger in self.loggers:
+            logger.finalize("success")
+        self.profiler.describe()
+
+    def _interrupt(self, error: BaseException) -> None:
+        self.state.status = TrainerStatus.INTERRUPTED
+        where = self._logging.hook
+        self._hooks.callbacks("on_exception", error)
+        if self.datamodule is not None:
+            self._hooks.datamodule("on_exception", error)
+        self.strategy.on_exception(error)
+        for logger in self.loggers:
+            logger.finalize("failed")
+        self._logging.hook = where
+
+    # --- everything else a user calls ---------------------------------------------------------------------------------
+
+    def save_checkpoint(
+        self, filepath: str | os.PathLike[str], weights_only: bool | None = None, storage_options: Any = None
+    ) -> None:
+        """Write a checkpoint: all processes have to call this.
+
+        Args:
+            filepath: where to. The file is complete or not there at all.
+            weights_only: leave out what training needs to go on.
+            storage_options: passed to the `CheckpointIO`.
+
+        Raises:
+            AttributeError: no model was given to the Trainer yet.
+        """
+        if self.lightning_module is None:
+            raise AttributeError(
+                "Saving a checkpoint is only possible if a model is attached to the Trainer. Did you call"
+                " `Trainer.save_checkpoint()` before calling `Trainer.{fit,validate,test,predict}`?"
+            )
+        with self.profiler.profile("save_checkpoint"):
+            checkpoint = self._checkpoints.dump(bool(weights_only))
+            self.strategy.save_checkpoint(checkpoint, os.fspath(filepath), storage_options=storage_options)
+            self.strategy.barrier("Trainer.save_checkpoint")
+
+    @contextmanager
+    def init_module(self, empty_init: bool | None = None) -> Iterator[None]:
+        """Within, new tensors are made on the device of the run and in its precision.
+
+        `empty_init` is accepted for Lightning's sake: parameters are initialised either way.
+        """
+        with self.strategy.root_device, self.precision_plugin.module_init_context():
+            yield
+
+    def print(self, *args: Any, **kwargs: Any) -> None:
+        """Print from rank zero without tearing the progress bar apart."""
+        if not self.is_global_zero:
+            return
+        bar = self.progress_bar_callback
+        if bar is not None and bar.is_enabled:
+            bar.print(*args, **kwargs)
+        else:
+            print(*args, **kwargs)
+
+
+def _checked(model: Any) -> LightningModule:
+    if not isinstance(model, LightningModule):
+        raise TypeError(f"`model` must be a `LightningModule`, got `{type(model).__qualname__}`")
+    return model
+
+

@@ -1,0 +1,82 @@
+"""Messages, warnings and calls that only the process of rank zero makes."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import warnings
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+log = logging.getLogger("tocha_lightning")
+
+
+class LightningDeprecationWarning(DeprecationWarning):
+    """Something that still works and will not for ever."""
+
+
+class PossibleUserWarning(UserWarning):
+    """A hint that may be a false positive: filter this category to silence all of them."""
+
+
+def rank_zero_only(fn: Callable[..., T], default: T | None = None) -> Callable[..., T | None]:
+    """Make `fn` run on the process of rank zero only; elsewhere the call returns `default`.
+
+    The rank is ``rank_zero_only.rank``, which the strategy sets.
+
+    >>> rank_zero_only(lambda: "printed")()
+    'printed'
+    """
+
+    @functools.wraps(fn)
+    def wrapped(*args: Any, **kwargs: Any) -> T | None:
+        if rank_zero_only.rank == 0:  # type: ignore[attr-defined]
+            return fn(*args, **kwargs)
+        return default
+
+    return wrapped
+
+
+rank_zero_only.rank = 0  # type: ignore[attr-defined]
+
+
+@rank_zero_only
+def rank_zero_info(message: str) -> None:
+    """Log `message` at level INFO from rank zero."""
+    log.info(message)
+
+
+@rank_zero_only
+def rank_zero_debug(message: str) -> None:
+    """Log `message` at level DEBUG from rank zero."""
+    log.debug(message)
+
+
+@rank_zero_only
+def rank_zero_warn(message: str, stacklevel: int = 4, category: type[Warning] = UserWarning) -> None:
+    """Warn from rank zero."""
+    warnings.warn(message, stacklevel=stacklevel, category=category)
+
+
+class WarningCache(set):  # type: ignore[type-arg]
+    """Gives each message once.
+
+    >>> cache = WarningCache()
+    >>> cache.info("said once")
+    >>> "said once" in cache
+    True
+    """
+
+    def warn(self, message: str, stacklevel: int = 5, category: type[Warning] = UserWarning) -> None:
+        """Warn, unless `message` was given before."""
+        if message not in self:
+            self.add(message)
+            rank_zero_warn(message, stacklevel=stacklevel, category=category)
+
+    def info(self, message: str) -> None:
+        """Log at level INFO, unless `message` was given before."""
+        if message not in self:
+            self.add(message)
+            rank_zero_info(message)
