@@ -12,6 +12,7 @@ from ._core.dtypes import (
     bfloat16, can_cast, complex64, complex128, dtype, finfo, float16, float32, float64, get_default_dtype, iinfo, int8, int16,
     int32, int64, promote_types, set_default_dtype, uint8, uint16, uint32, uint64,
 )  # fmt: skip
+from ._core.generator import Generator, default_generator
 from ._core.grad_mode import (
     enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled,
 )  # fmt: skip
@@ -24,10 +25,20 @@ from ._ops.complex import *
 from ._ops.contraction import *
 from ._ops.conversion import *
 from ._ops.creation import *
+from ._ops.cumulative import *
+from ._ops.extremes import *
 from ._ops.indexing import *
+from ._ops.logic import *
 from ._ops.movement import *
+from ._ops.pairwise import *
+from ._ops.power import *
+from ._ops.random import *
 from ._ops.reduction import *
+from ._ops.rounding import *
+from ._ops.ternary import *
 from ._ops.unary import *
+
+from .random import fork_rng, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
 __version__ = "0.1.0"
 

@@ -21,6 +21,7 @@ MODULES = (
     "cupy.linalg",
     "cupy.fft",
     "cupy.random",
+    "cupy.lib.stride_tricks",
     "cupyx",
     "cupyx.scipy.special",
     "cupyx.scipy.linalg",
@@ -86,14 +87,15 @@ def describe_module(name: str) -> dict[str, Any]:
     others: list[str] = []
     for attribute in sorted(vars(module) if name == "cupy" else dir(module)):
         value = getattr(module, attribute)
-        if attribute.startswith("_") or attribute == "annotations":
+        if attribute.startswith("_") or attribute == "annotations" or inspect.ismodule(value) and name != "cupy":
             continue
         if isinstance(value, cupy.ufunc):
             ufuncs[attribute] = {"types": " ".join(value.types)}
             if value._scatter_op is not None:
                 ufuncs[attribute]["at"] = value._scatter_op
             continue
-        signature = None if isinstance(value, type) or not callable(value) else signature_of(f"{name}.{attribute}", value)
+        plain = isinstance(value, type) or not callable(value)
+        signature = None if plain else signature_of(f"{name}.{attribute}", value)
         if signature is None:
             others.append(attribute)
         else:
@@ -112,8 +114,8 @@ def describe_class(module: str, name: str) -> dict[str, Any]:
         if attribute.startswith("__") or not callable(value):
             attributes.append(attribute)
             continue
-        signature = signature_of(f"{name}.{attribute}", value)
-        methods[attribute] = "*args, **kwargs" if signature is None else signature.removeprefix("self, ").removeprefix("self")
+        signature = signature_of(f"{name}.{attribute}", value) or "*args, **kwargs"
+        methods[attribute] = signature.removeprefix("self").removeprefix(", ")
     return {"methods": methods, "attributes": " ".join(attributes)}
 
 

@@ -1,4 +1,4 @@
-"""Pointwise operators of two tensors: arithmetic and comparison."""
+"""Arithmetic and comparison: pointwise operators of two tensors."""
 
 from __future__ import annotations
 
@@ -6,18 +6,15 @@ from typing import Any
 
 from .._core.families import binary, inplace_method, method
 from .._core.inplace import store
-from .unary import log
 
 __all__ = ["add", "div", "divide", "eq", "ge", "greater", "greater_equal", "gt", "le", "less", "less_equal", "lt", "mul",
-           "multiply", "ne", "not_equal", "pow", "rsub", "sub", "subtract", "true_divide"]  # fmt: skip
+           "multiply", "ne", "not_equal", "rsub", "sub", "subtract", "true_divide"]  # fmt: skip
 
 _add = binary("add", "add", lambda g, x, y: g, lambda g, x, y: g, operators=("__add__", "__radd__", "__iadd__"), linear=True)
 _sub = binary("sub", "subtract", lambda g, x, y: g, lambda g, x, y: -g, operators=("__sub__", "__rsub__", "__isub__"), linear=True)
 mul = binary("mul", "multiply", lambda g, x, y: g * y, lambda g, x, y: g * x, ("y", "x"), operators=("__mul__", "__rmul__", "__imul__"))
 _div = binary("div", "true_divide", lambda g, x, y: g / y, lambda g, x, y: -g * x / (y * y), ("y", "xy"), result="float",
               operators=("__truediv__", "__rtruediv__", "__itruediv__"))  # fmt: skip
-pow = binary("pow", "power", lambda g, x, y: g * (y * pow(x, y - 1)), lambda g, x, y: g * (pow(x, y) * log(x)), ("xy", "xy"),
-             operators=("__pow__", "__rpow__", "__ipow__"))  # fmt: skip
 eq = binary("eq", "equal", result="bool", operators=("__eq__",))
 ne = binary("ne", "not_equal", result="bool", operators=("__ne__",))
 lt = binary("lt", "less", result="bool", operators=("__lt__",))
@@ -65,8 +62,8 @@ multiply, subtract = mul, sub
 greater, greater_equal, less, less_equal, not_equal = gt, ge, lt, le, ne
 for _fn, _names in ((add, ("add",)), (sub, ("sub", "subtract")), (div, ("div", "divide")), (mul, ("multiply",))):
     method(_fn, *_names)
-for _name, _fast, _fn in (("add_", "__iadd__", add), ("sub_", "__isub__", sub)):
-    pass
+for _fn in (add, sub):
+    inplace_method(_fn)
 method(div, "true_divide")
 for _name, _fn in (("greater", gt), ("greater_equal", ge), ("less", lt), ("less_equal", le), ("not_equal", ne)):
     method(_fn, _name)

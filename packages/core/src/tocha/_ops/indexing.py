@@ -117,12 +117,12 @@ def _scatter_sum_kernel(xp: Any, xs: tuple, shape: tuple, positions: tuple) -> A
     g, indices = xs[0], xs[1:]
     out = xp.zeros(shape, g.dtype)
     if len(positions) == 1 and positions[0] == 0 and xp is np and g.size:
-        return _sum_rows(out, indices[0], g)
+        return sum_rows(out, indices[0], g)
     xp.add.at(out, _full_index(len(shape), positions, indices), g)
     return out
 
 
-def _sum_rows(out: ndarray, index: ndarray, g: ndarray) -> ndarray:
+def sum_rows(out: ndarray, index: ndarray, g: ndarray) -> ndarray:
     """``out[index] += g`` with repeated rows: sorted, then summed run by run."""
     flat = index.reshape(-1)
     if flat.size and flat.min() < 0:

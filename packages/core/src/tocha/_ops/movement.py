@@ -69,7 +69,10 @@ def _cat_rule(n: Any, g: Any) -> tuple:
     return tuple(out)
 
 
-_cat = operator("cat", lambda xp, xs, dim, sizes: xp.concatenate(xs, dim), _cat_rule, lambda xs, dim, sizes: _cat_infer(xs, dim), arity=None, linear=True)
+cat_op = operator("cat", lambda xp, xs, dim, sizes: xp.concatenate(xs, dim), _cat_rule, lambda xs, dim, sizes: _cat_infer(xs, dim), arity=None, linear=True)
+
+flip_op = operator("flip", lambda xp, x, dims: xp.flip(x, dims), lambda n, g: (flip_op(g, *n.attrs),), lambda x, dims: (x.shape, x.dtype), linear=True)
+operators["flip"] = flip_op
 
 # ---------------------------------------------------------------- public
 
@@ -276,7 +279,7 @@ def cat(tensors: Any, dim: Any = 0, *, out: Any = None, axis: Any = None) -> Ten
                 raise RuntimeError(
                     f"Sizes of tensors must match except in dimension {dim}. Expected size {p} but got size {q} for tensor number {i} in the list."
                 )
-    result = _cat(real, dim, tuple([x._data.shape[dim] for x in real]))
+    result = cat_op(real, dim, tuple([x._data.shape[dim] for x in real]))
     return result if out is None else store(out, result)
 
 

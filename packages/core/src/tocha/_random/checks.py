@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 
 import numpy as np
@@ -15,14 +16,20 @@ _NAMES = {
     "bool": ("Bool", "bool"), "uint8": ("Byte", "unsigned char"), "int8": ("Char", "signed char"),
     "int16": ("Short", "short int"), "int32": ("Int", "int"), "int64": ("Long", "long int"),
     "uint16": ("UInt16", "short unsigned int"), "uint32": ("UInt32", "unsigned int"),
-    "uint64": ("UInt64", "long unsigned int"), "float16": ("Half", "c10::Half"), "bfloat16": ("BFloat16", "c10::BFloat16"),
-    "float32": ("Float", "float"), "float64": ("Double", "double"),
+    "uint64": ("UInt64", "long unsigned int"), "float16": ("Half", "c10::Half"),
+    "bfloat16": ("BFloat16", "c10::BFloat16"), "float32": ("Float", "float"), "float64": ("Double", "double"),
     "complex64": ("ComplexFloat", "c10::complex<float>"), "complex128": ("ComplexDouble", "c10::complex<double>"),
 }  # fmt: skip
 DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 _LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38,
             "float64": 1.7976931348623157e308}  # fmt: skip
 _SMALLEST = {"float32": 1.1754943508222875e-38, "float64": 2.2250738585072014e-308}
+
+
+@functools.cache
+def name_of(dtype: np.dtype) -> str:
+    """NumPy puts the name together anew each time, which takes longer than ten draws."""
+    return dtype.name
 
 
 def scalar_type(dtype: np.dtype) -> str:
@@ -34,7 +41,7 @@ def c_type(dtype: np.dtype) -> str:
 
 
 def is_floating(dtype: np.dtype) -> bool:
-    return dtype.name in FLOATS
+    return name_of(dtype) in FLOATS
 
 
 def smallest_normal(dtype: np.dtype) -> float:
@@ -49,7 +56,7 @@ def integer_bounds(dtype: np.dtype) -> tuple[int, int]:
 
 
 def implemented(kernel: str, dtype: np.dtype, allowed: tuple[str, ...]) -> None:
-    if dtype.name not in allowed:
+    if name_of(dtype) not in allowed:
         raise NotImplementedError(f'"{kernel}" not implemented for \'{scalar_type(dtype)}\'')
 
 
@@ -79,7 +86,7 @@ def normal_stds(std: np.ndarray) -> None:
 
 
 def uniform_bounds(low: float, high: float, dtype: np.dtype) -> None:
-    largest = _LARGEST[dtype.name]
+    largest = _LARGEST[name_of(dtype)]
     for name, bound in (("from", low), ("to", high)):
         if not -largest <= bound <= largest:
             raise RuntimeError(f"{name} is out of bounds for {c_type(dtype)}")
@@ -100,7 +107,8 @@ def probability(function: str, p: float) -> None:
 def probabilities(p: np.ndarray) -> None:
     if p.size and not (p.min() >= 0 and p.max() <= 1):
         raise RuntimeError(
-            "Expected p_in >= 0 && p_in <= 1 to be true, but got false: a probability is below 0, above 1 or not a number"
+            "Expected p_in >= 0 && p_in <= 1 to be true, but got false: "
+            "a probability is below 0, above 1 or not a number"
         )
 
 
@@ -120,9 +128,9 @@ def integer_range(low: int, last: int, dtype: np.dtype) -> None:
         digits = DIGITS[dtype.name]
         if not -(2**digits) <= bound <= 2**digits:
             warnings.warn(
-                f"{name} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations {c_type(dtype)} can support "
-                "discrete uniform distribution only within this range. This warning will become an error in version 1.7 release, "
-                "please fix the code in advance",
+                f"{name} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations {c_type(dtype)} "
+                "can support discrete uniform distribution only within this range. This warning will become an error "
+                "in version 1.7 release, please fix the code in advance",
                 stacklevel=4,
             )
 
@@ -139,15 +147,17 @@ def permutation(n: int, dtype: np.dtype) -> None:
         if dtype.name == name and n > most:
             raise RuntimeError(f"n cannot be greater than {said} for {scalar_type(dtype)} type.")
     implemented("randperm", dtype, (*INTEGERS, *FLOATS))
-    if n >= (2**32 - 1) // 20:
-        raise RuntimeError(f"randperm expects n < {(2**32 - 1) // 20}, but got {n}: PyTorch's rule for longer ones is not there yet")
+    most = (2**32 - 1) // 20
+    if n >= most:
+        raise RuntimeError(f"randperm expects n < {most}, but got {n}: longer permutations are not there yet")
 
 
 def multinomial(weights: np.ndarray, num_samples: int, replacement: bool) -> None:
     if not 0 < weights.ndim <= 2:
         raise RuntimeError("prob_dist must be 1 or 2 dim")
     if not is_floating(weights.dtype):
-        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {scalar_type(weights.dtype)}")
+        got = scalar_type(weights.dtype)
+        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {got}")
     if num_samples <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and num_samples > weights.shape[-1]:

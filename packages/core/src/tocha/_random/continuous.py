@@ -31,10 +31,11 @@ def uniform(gen: Generator, out: np.ndarray, low: float = 0.0, high: float = 1.0
         array([0.4962566, 0.7682218], dtype=float32)
     """
     dtype = out.real.dtype if out.dtype.kind == "c" else out.dtype
+    unit = low == 0 and high == 1
     if out.size or out.dtype.kind != "c":
         checks.implemented("check_uniform_bounds", dtype, checks.FLOATS)
-        checks.uniform_bounds(low, high, dtype)
-    unit = low == 0 and high == 1
+        if not unit:
+            checks.uniform_bounds(low, high, dtype)
     if dtype.itemsize > 2 and unit:
         return fill(out, gen.doubles if dtype.itemsize == 8 else gen.singles)
     first, last = (np.array(bound).astype(dtype) for bound in (low, high))
@@ -44,7 +45,7 @@ def uniform(gen: Generator, out: np.ndarray, low: float = 0.0, high: float = 1.0
             values = fma(gen.doubles(n), high - low, low)
         else:
             values = gen.singles(n)
-            values = values if unit else fma_single(values, np.float32(high) - np.float32(low), low)
+            values = values if unit else fma_single(values, float(np.float32(high) - np.float32(low)), low)
         values = values.astype(dtype, copy=False)
         values[values == last] = first  # rounding can reach the end that is left out
         return values

@@ -144,7 +144,7 @@ def randperm(gen: Generator, n: int, dtype: Any = np.int64) -> np.ndarray:
 def bernoulli(gen: Generator, out: np.ndarray, p: float | np.ndarray) -> np.ndarray:
     """Ones with probability ``p``, else zeros: ``torch.Tensor.bernoulli_`` of a number or of an array that broadcasts.
 
-    ``torch.bernoulli(p)`` passes a new C-ordered array. Draws are doubles, except for an array ``p`` that is not float64.
+    ``torch.bernoulli(p)`` passes a new C-ordered array. Draws are doubles, or singles for an array that is not float64.
 
     Raises:
         NotImplementedError: ``out`` is complex or unsigned of more than 8 bits, or ``p`` is not floating.
@@ -186,8 +186,7 @@ def geometric(gen: Generator, out: np.ndarray, p: float) -> np.ndarray:
     checks.implemented("geometric_cpu", dtype, (*checks.INTEGERS, *checks.FLOATS))
 
     def draw(n: int) -> np.ndarray:
-        with np.errstate(divide="ignore"):  # the logarithm of 0
-            trials = np.ceil(np.log(gen.doubles(n)) / math.log1p(-p))
+        trials = np.ceil(np.log(gen.doubles(n)) / math.log1p(-p))
         return narrow(trials, dtype) if checks.is_floating(dtype) else trials.astype(np.int64)
 
     return fill(out, draw)
@@ -197,22 +196,20 @@ def multinomial(gen: Generator, weights: np.ndarray, num_samples: int, replaceme
     """Indices drawn by weight from each row of ``weights`` (rows, n) or (n,): ``torch.multinomial``, int64.
 
     Raises:
-        RuntimeError: ``weights`` is not floating or not of 1 or 2 dimensions, has a negative, infinite or undefined element
-            or a row without weight, or fewer elements than are to be drawn without replacement.
+        RuntimeError: ``weights`` is not floating or not of 1 or 2 dimensions, has an element that is negative or not
+            finite, a row without weight, or rows shorter than what is to be drawn without replacement.
     """
     checks.multinomial(weights, num_samples, replacement)
-    rows = weights.reshape(-1, weights.shape[-1])
     shape = (*weights.shape[:-1], num_samples)
-    if rows.size == 0:
+    if weights.size == 0:
         return np.empty(shape, np.int64)
-    if not replacement:
-        with np.errstate(divide="ignore", over="ignore"):
-            keys = rows / exponential(gen, np.empty(rows.shape, rows.dtype))
+    if not replacement or num_samples == 1:
+        keys = weights / exponential(gen, np.empty_like(weights))
         if num_samples == 1:
-            return keys.argmax(-1).reshape(shape)
-        return np.argsort(-keys, -1, kind="stable")[:, :num_samples].reshape(shape)
+            return keys.argmax(-1, keepdims=True)
+        return np.argsort(-keys, -1, kind="stable")[..., :num_samples]
     inner = np.float64 if weights.dtype == np.float64 else np.float32
-    cumulative = np.cumsum(rows, -1, dtype=inner)
+    cumulative: np.ndarray = np.cumsum(weights.reshape(-1, weights.shape[-1]), -1, dtype=inner)
     cumulative /= cumulative[:, -1:].copy()
     cumulative[:, -1] = 1
     picks = [np.searchsorted(row.astype(np.float64), gen.doubles(num_samples)) for row in cumulative]

@@ -60,4 +60,4 @@ def _upper_half(x: Any) -> Any:
 
 def fma_single(x: np.ndarray, scale: float, shift: float) -> np.ndarray:
     """``x * scale + shift`` of float32, rounded once."""
-    return (x * np.float64(np.float32(scale)) + np.float64(np.float32(shift))).astype(np.float32)
+    return (x.astype(np.float64) * float(np.float32(scale)) + float(np.float32(shift))).astype(np.float32)

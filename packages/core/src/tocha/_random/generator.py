@@ -16,6 +16,7 @@ import numpy as np
 
 DEFAULT_SEED = 67280421310721
 _WORDS = 624
+_32, _LOW_24, _LOW_53, _ULP_24 = np.uint64(32), np.uint64(2**24 - 1), np.uint64(2**53 - 1), np.float32(2.0**-24)
 
 # What PyTorch writes: the state of its first generator, kept so that old checkpoints load, then one field.
 _STATE = np.dtype([
@@ -45,7 +46,7 @@ class Generator:
 
     def __init__(self, device: Any = "cpu") -> None:
         if str(device) != "cpu":
-            raise RuntimeError(f"Generator expected device 'cpu', but got {str(device)!r}: only the CPU has PyTorch's stream")
+            raise RuntimeError(f"Generator expected device 'cpu', but got {str(device)!r}: CuPy has streams of its own")
         self.device = device
         self._bits = np.random.MT19937(0)
         self._raw = self._bits.random_raw
@@ -53,7 +54,7 @@ class Generator:
 
     def _restart(self, seed: int) -> None:
         self._seed = seed
-        self._bits._legacy_seeding(seed & 0xFFFFFFFF)  # type: ignore[attr-defined]
+        self._bits._legacy_seeding(seed & 0xFFFFFFFF)
         self.next_normal: float | None = None
         # No function on the CPU sets or reads it; it is carried for the sake of states saved by PyTorch.
         self._next_float_normal: float | None = None
@@ -69,7 +70,7 @@ class Generator:
             raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
         seed = int(seed)
         if not -(2**63) <= seed < 2**64:
-            raise ValueError(f"Overflow when unpacking long long: expected a seed in [-2**63, 2**64 - 1], but got {seed}")
+            raise ValueError(f"Overflow when unpacking long long: expected [-2**63, 2**64 - 1], but got {seed}")
         self._restart(seed % 2**64)
         return self
 
@@ -117,13 +118,14 @@ class Generator:
             raise TypeError("RNG state must be a torch.ByteTensor")
         if state.size != _STATE.itemsize:
             raise RuntimeError(
-                f"Expected a CPUGeneratorImplState of size {_STATE.itemsize} but found the input RNG state size to be {state.size}"
+                f"Expected a CPUGeneratorImplState of size {_STATE.itemsize} "
+                f"but found the input RNG state size to be {state.size}"
             )
         fields = np.ascontiguousarray(state).reshape(-1).view(_STATE)[0]
         left, position = int(fields["left"]), int(fields["next"])
         if not fields["seeded"] or not (left == 1 and position <= _WORDS or 1 < left and left + position == _WORDS + 1):
             raise RuntimeError("Invalid mt19937 state")
-        inner = {"key": fields["words"].astype(np.uint32), "pos": _WORDS if left == 1 else position}
+        inner: Any = {"key": fields["words"].astype(np.uint32), "pos": _WORDS if left == 1 else position}
         self._bits.state = {"bit_generator": "MT19937", "state": inner}
         self._seed = int(fields["seed"])
         self.next_normal = float(fields["normal"]) if fields["normal_is_valid"] else None
@@ -151,22 +153,22 @@ class Generator:
         """The next ``n`` 64-bit draws, uint64 (n,)."""
         raw = self._raw(2 * n)
         high = raw[::2]
-        high <<= np.uint64(32)
+        high <<= _32
         high |= raw[1::2]
         return high
 
     def singles(self, n: int) -> np.ndarray:
         """``n`` numbers of [0, 1), float32 (n,): the low 24 bits of a draw."""
         raw = self._raw(n)
-        raw &= np.uint64(0xFFFFFF)
+        raw &= _LOW_24
         values = raw.astype(np.float32)
-        values *= np.float32(2.0**-24)
+        values *= _ULP_24
         return values
 
     def doubles(self, n: int) -> np.ndarray:
         """``n`` numbers of [0, 1), float64 (n,): the low 53 bits of a 64-bit draw."""
         long = self.long_words(n)
-        long &= np.uint64(2**53 - 1)
+        long &= _LOW_53
         return long * 2.0**-53
 
     def normals(self, n: int) -> np.ndarray:
@@ -189,7 +191,3 @@ def normal_pair(u1: float, u2: float) -> tuple[float, float]:
     """Two standard normal numbers of two uniform ones (Box and Muller)."""
     radius, angle = math.sqrt(-2.0 * math.log1p(-u2)), 2.0 * math.pi * u1
     return radius * math.cos(angle), radius * math.sin(angle)
-
-
-default_generator = Generator()
-default_generator.seed()

@@ -17,7 +17,7 @@ def dropout_mask(gen: Generator, x: np.ndarray, p: float, feature: bool = False)
     """Which elements of ``x`` (or whole channels: ``x`` (N, C, *)) dropout keeps: bool, ones with probability 1 - p.
 
     Of ``x`` only shape, dtype and strides count: draws follow its memory order, as PyTorch's do. A mask of channels is
-    (N, C, 1, …).
+    (N, C, 1, …). Nothing is drawn where ``p`` is 0 or 1.
 
     Raises:
         NotImplementedError: ``x`` is complex or unsigned of more than 8 bits.
@@ -26,11 +26,13 @@ def dropout_mask(gen: Generator, x: np.ndarray, p: float, feature: bool = False)
     if not 0 <= p <= 1:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p:g}")
     checks.implemented("bernoulli_scalar_cpu_", x.dtype, ("bool", *checks.INTEGERS, *checks.FLOATS))
-    if not feature:
-        return bernoulli(gen, np.empty_like(x, np.bool_), 1 - p)
-    if x.ndim < 2:
+    if feature and x.ndim < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
-    return bernoulli(gen, np.empty((*x.shape[:2], *(1,) * (x.ndim - 2)), np.bool_), 1 - p)
+    mask = np.empty((*x.shape[:2], *(1,) * (x.ndim - 2)), np.bool_) if feature else np.empty_like(x, np.bool_)
+    if p == 0 or p == 1:
+        mask[...] = p == 0
+        return mask
+    return bernoulli(gen, mask, 1 - p)
 
 
 def dropout_scale(p: float, dtype: np.dtype) -> np.ndarray:
@@ -41,19 +43,16 @@ def dropout_scale(p: float, dtype: np.dtype) -> np.ndarray:
 
 def alpha_dropout_scale_shift(mask: np.ndarray, p: float, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
     """Scale and shift of ``x`` in alpha dropout (arXiv:1706.02515), for a mask of ``dropout_mask``."""
-    inner = np.float64 if dtype == np.float64 else np.float32
     a = 1.0 / math.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
-    scale, shift = [], []
-    for noise in (inner(0), inner(1)):  # every step is rounded to the dtype, as PyTorch's in-place steps are
-        step = inner((noise - inner(1)).astype(dtype))
-        step = inner((step * inner(_ALPHA * a)).astype(dtype))
-        shift.append((step + inner(_ALPHA * a * p)).astype(dtype))
-        scale.append((noise * inner(a)).astype(dtype))
-    return np.where(mask, scale[1], scale[0]), np.where(mask, shift[1], shift[0])
+    scale, kept, lower = (np.array(value).astype(dtype) for value in (a, _ALPHA * a * p, -_ALPHA * a))
+    zero = np.zeros((), dtype)
+    return np.where(mask, scale, zero), np.where(mask, kept, lower + kept)
 
 
 def rrelu_slopes(gen: Generator, x: np.ndarray, lower: float = 1 / 8, upper: float = 1 / 3) -> np.ndarray:
-    """Slopes of ``torch.nn.functional.rrelu`` while training: uniform where ``x`` <= 0, otherwise 1; C order, dtype of ``x``.
+    """Slopes of ``torch.nn.functional.rrelu`` while training: uniform where ``x`` <= 0, otherwise 1.
+
+    In C order and of the dtype of ``x``.
 
     Raises:
         NotImplementedError: ``x`` is not bfloat16, float32 or float64.

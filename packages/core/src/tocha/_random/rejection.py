@@ -103,6 +103,7 @@ def standard_gamma(gen: Generator, alpha: np.ndarray) -> np.ndarray:
 
     Raises:
         NotImplementedError: ``alpha`` is not float32 or float64.
+        RuntimeError: an ``alpha`` is negative or not a number.
     """
     checks.implemented("gamma_cpu", alpha.dtype, ("float32", "float64"))
     values = narrow(_gammas(gen, alpha, alpha.dtype == np.float32), alpha.dtype)
@@ -110,6 +111,8 @@ def standard_gamma(gen: Generator, alpha: np.ndarray) -> np.ndarray:
 
 
 def _gammas(gen: Generator, alpha: np.ndarray, single: bool) -> np.ndarray:
+    if alpha.size and not alpha.min() >= 0:  # PyTorch would draw without end
+        raise RuntimeError("invalid gamma concentration, expected concentration to be non-negative")
     draws = _Draws(gen, int(np.count_nonzero(alpha)))
     values = []
     for shape in alpha.reshape(-1).tolist():
@@ -143,6 +146,7 @@ def dirichlet(gen: Generator, alpha: np.ndarray) -> np.ndarray:
 
     Raises:
         NotImplementedError: ``alpha`` is not float32 or float64.
+        RuntimeError: an ``alpha`` is negative or not a number.
     """
     checks.implemented("dirichlet", alpha.dtype, ("float32", "float64"))
     gammas = np.maximum(_gammas(gen, alpha.astype(np.float64), False), checks.smallest_normal(np.dtype(np.float64)))
@@ -162,17 +166,17 @@ def binomial(gen: Generator, count: np.ndarray, prob: np.ndarray) -> np.ndarray:
         RuntimeError: the dtypes differ.
     """
     if count.dtype != prob.dtype:
-        raise RuntimeError(f"Found dtype {checks.scalar_type(prob.dtype)} but expected {checks.scalar_type(count.dtype)}")
+        found, expected = checks.scalar_type(prob.dtype), checks.scalar_type(count.dtype)
+        raise RuntimeError(f"Found dtype {found} but expected {expected}")
     checks.implemented("binomial_cpu", count.dtype, ("float32", "float64"))
     shape = np.broadcast_shapes(count.shape, prob.shape)
     counts, probs = (np.broadcast_to(x, shape).reshape(-1) for x in (count, prob))
     takes = (counts > 0) & (probs > 0) & (probs < 1)
     draws = _Draws(gen, int(takes.sum()))
     values = []
-    with np.errstate(all="ignore"):
-        for n, p, taken in zip(counts, probs, takes.tolist()):
-            values.append(_binomial(n, p, draws))
-            draws.remaining -= taken
+    for n, p, taken in zip(counts, probs, takes.tolist()):
+        values.append(_binomial(n, p, draws))
+        draws.remaining -= taken
     return np.array(values, count.dtype).reshape(shape)
 
 

@@ -8,7 +8,6 @@ import warnings
 import numpy as np
 
 from .continuous import normal, uniform
-from .filling import narrow
 from .generator import Generator
 
 
@@ -24,7 +23,8 @@ def trunc_normal(
     """
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
-            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.",
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. "
+            "The distribution of values may be incorrect.",
             stacklevel=3,
         )
     if _cdf((b - mean) / std) - _cdf((a - mean) / std) > 0.3:
@@ -55,15 +55,12 @@ def _rejected(gen: Generator, candidates: np.ndarray, mean: float, std: float, l
     """Whether a uniform number's logarithm is above the density's, each step rounded to the dtype."""
     dtype = candidates.dtype
     inner = np.float64 if dtype == np.float64 else np.float32
-    density = candidates.astype(inner)
-    for step in (
-        lambda x: x - inner(mean), lambda x: x / inner(std), lambda x: x * x, lambda x: x * inner(-0.5),
-        lambda x: x - inner(log_peak),
-    ):  # fmt: skip
-        density = narrow(step(density), dtype).astype(inner)
-    with np.errstate(divide="ignore"):  # the logarithm of 0
-        accept = np.log(uniform(gen, np.empty_like(candidates)).astype(inner)).astype(dtype)
-    return accept > density.astype(dtype)
+    # PyTorch's sums take a number in the dtype, its quotients in float32 at least.
+    density = candidates - np.array(mean).astype(dtype)
+    density = (density.astype(inner) / inner(std)).astype(dtype)
+    density = density * density * np.array(-0.5).astype(dtype) - np.array(log_peak).astype(dtype)
+    accept = np.log(uniform(gen, np.empty_like(candidates)).astype(inner)).astype(dtype)
+    return accept > density
 
 
 def _cdf(x: float) -> float:

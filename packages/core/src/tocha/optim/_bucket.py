@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tocha._core.tensor import Tensor, wrap
+from tocha._core.tensor import Tensor
 
 # Larger tensors are as fast on their own, and need no gathering.
 SMALL = 16384
@@ -41,7 +41,8 @@ class Bucket:
         for p, piece in zip(params, pieces, strict=True):
             piece[...] = p._data
             p._data = piece
-        self.members = list(zip(params, pieces, states, strict=True))
+        kept: list[Any] = states if names or scalar_names else [None] * len(params)
+        self.members = list(zip(params, pieces, kept, strict=True))
         self.arrays = tuple([xp.empty(size, self.dtype) for _ in names])
         self._pieces = {name: cut(array, shapes) for name, array in zip(names, self.arrays, strict=True)}
         self._adopt(states)
@@ -52,20 +53,23 @@ class Bucket:
         for name, pieces in self._pieces.items():
             for state, piece in zip(states, pieces, strict=True):
                 piece[...] = state[name]._data
-                state[name] = wrap(piece)
+                state[name]._data = piece
                 self.watched.append((state, name, piece))
         self.scalars = np.array([[state[name]._data for state in states] for name in self.scalar_names])
         for name, row in zip(self.scalar_names, self.scalars, strict=True):
             for i, state in enumerate(states):
                 piece = row[i : i + 1].reshape(())
-                state[name] = wrap(piece)
+                state[name]._data = piece
                 self.watched.append((state, name, piece))
         self._remember()
 
     def _remember(self) -> None:
         self.expected = self.scalars.tobytes()
-        count, rows = self.scalars.shape[1], len(self.scalars)
-        self.values = (self.scalars.item(0),) if rows == 1 else tuple([self.scalars.item(i * count) for i in range(rows)])
+        rows = len(self.scalar_names)
+        if rows == 1:
+            self.values: tuple[float, ...] = (self.scalars.item(0),)
+        else:
+            self.values = tuple([self.scalars.item(i, 0) for i in range(rows)])
 
     def ready(self, states: dict[Tensor, dict[str, Any]]) -> bool:
         """Gather the gradients; False where one is absent or something was replaced since the last step.
@@ -78,7 +82,7 @@ class Bucket:
         try:
             for p, piece, state in self.members:
                 g = p._grad._data
-                if p._data is not piece or type(g) is not kind or g.dtype != dtype or states[p] is not state:
+                if p._data is not piece or type(g) is not kind or g.dtype != dtype or states.get(p) is not state:
                     return False
                 gradients.append(g.reshape(-1))
             for state, name, piece in self.watched:

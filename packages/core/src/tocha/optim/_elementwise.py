@@ -25,6 +25,18 @@ def number(value: Any) -> Any:
     return value.item() if isinstance(value, Tensor) else value
 
 
+def nonzero(value: Any) -> bool:
+    """Whether an option has an effect; one that is a tensor has a gradient to keep."""
+    return isinstance(value, Tensor) or value != 0
+
+
+def direction(p: Any, g: Any, weight_decay: Any, maximize: bool) -> Any:
+    """The gradient to descend along: turned round to climb, with the L2 penalty's part."""
+    if maximize:
+        g = -g
+    return g + p * weight_decay if nonzero(weight_decay) else g
+
+
 class Elementwise(Optimizer):
     """Base of the optimizers that work number by number; a subclass says how in a few lines.
 
@@ -128,9 +140,12 @@ class Elementwise(Optimizer):
         bump_version(p)
 
     def step_sparse(self, p: Tensor, group: dict[str, Any]) -> None:
-        raise RuntimeError(f"{type(self).__name__} does not support sparse gradients, please consider SparseAdam instead")
+        """Step a parameter whose gradient is sparse; most optimizers cannot."""
+        raise RuntimeError(f"{type(self).__name__} does not support sparse gradients")
 
     def _state_of(self, p: Tensor, names: tuple[str, ...], group: dict[str, Any]) -> dict[str, Any]:
+        if not names and not self.scalar_names:
+            return {}  # and no entry, as PyTorch has none
         state = self.state[p]
         missing = [name for name in (*self.scalar_names, *names) if name not in state]
         if missing:
@@ -235,6 +250,11 @@ class Elementwise(Optimizer):
 
 def scalar_dtype() -> Any:
     return tocha.float64 if tocha.get_default_dtype() == tocha.float64 else tocha.float32
+
+
+def rounded(value: float) -> float:
+    """A number as a scalar of the state holds it."""
+    return float(np.float32(value)) if scalar_dtype() == tocha.float32 else value
 
 
 def _constants(dtype: Any) -> Callable[[tuple[float, ...]], list]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from tocha._core.tensor import Tensor
 
 from . import _validate
-from ._elementwise import Elementwise
+from ._elementwise import Elementwise, direction, nonzero
 from .optimizer import ParamsT
 
 __all__ = ["Adam", "AdamW"]
@@ -98,6 +98,9 @@ class Adam(Elementwise):
     def array_names(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("exp_avg", "exp_avg_sq", "max_exp_avg_sq") if group["amsgrad"] else ("exp_avg", "exp_avg_sq")
 
+    def step_sparse(self, p: Tensor, group: dict[str, Any]) -> None:
+        raise RuntimeError("Adam does not support sparse gradients, please consider SparseAdam instead")
+
     def numbers(self, group: dict[str, Any], scalars: tuple, number: Callable[[Any], Any]) -> tuple[tuple, _Numbers]:
         step = scalars[0] + 1
         beta1, beta2 = group["betas"]
@@ -112,12 +115,9 @@ class Adam(Elementwise):
     @staticmethod
     def rule(xp: Any, p: Any, g: Any, arrays: tuple, n: _Numbers) -> tuple:
         mean, square, *largest = arrays
-        if n.maximize:
-            g = -g
-        if n.decoupled:
+        g = direction(p, g, 0 if n.decoupled else n.weight_decay, n.maximize)
+        if n.decoupled and nonzero(n.weight_decay):
             p = p * (1 - n.lr * n.weight_decay)
-        else:
-            g = g + p * n.weight_decay
         mean = mean + (g - mean) * (1 - n.beta1)
         square = square * n.beta2 + g * g * (1 - n.beta2)
         bound = square

@@ -190,7 +190,7 @@ def attributes(state: Any) -> int:
 def defaults() -> dict[str, tuple[Any, Callable | None]]:
     """Canonical name → (the object, its strict constructor or None where it may only be named)."""
     from .._core.tensor import Size, Tensor
-    from ..nn import Parameter
+    from ..nn.parameter import Parameter
 
     table: dict[str, tuple[Any, Callable | None]] = {
         "collections.OrderedDict": (OrderedDict, _ordered_dict),
@@ -223,13 +223,11 @@ def check_key(key: Any) -> None:
     while todo:
         value = todo.pop()
         left -= 1
+        if isinstance(value, (tuple, frozenset)):
+            left -= len(value)
+            todo.extend(value if left >= 0 else ())
+        elif isinstance(value, complex) or type(value) is int and not -(2**64) < value < 2**64:
+            # a million different complex numbers of one hash are easily made; a long integer takes long to hash
+            raise UnpicklingError("a key in the file is a complex number or an integer of more than 64 bits")
         if left < 0:
             raise UnpicklingError("a key in the file is nested too deeply or too large to be hashed")
-        if isinstance(value, (tuple, frozenset)):
-            if len(value) > left:
-                left = 0
-            else:
-                todo.extend(value)
-        elif isinstance(value, complex) or type(value) is int and not -(2**64) < value < 2**64:
-            # hashing the one is slow; of the other, a million different ones with one hash are easily made
-            raise UnpicklingError("a key in the file is a complex number or an integer of more than 64 bits")

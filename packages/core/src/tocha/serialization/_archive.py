@@ -55,7 +55,8 @@ class _Storages:
         if key not in self.loaded:
             name = f"data/{key}"
             nbytes = count * kind.dtype.itemsize
-            if nbytes != self.archive.size(name):
+            # a storage may end with a part of an element, which its number of elements does not count
+            if not 0 <= self.archive.size(name) - nbytes < kind.dtype.itemsize:
                 raise RuntimeError(
                     f"storage {key[:100]!r} should have {nbytes} bytes, but its record has {self.archive.size(name)}"
                 )
@@ -74,7 +75,7 @@ class _Storages:
             # a buffer of its own, so that saving a tensor on it does not take the whole file
             data = np.frombuffer(self.mapping, np.uint8, nbytes, self.archive.offset(name))
         else:
-            data = self.archive.read(name)
+            data = self.archive.read(name)[:nbytes]
         storage = UntypedStorage(swapped(data, kind) if self.foreign else data)
         storage.foreign_order = self.foreign
         return self.restore(storage, location)

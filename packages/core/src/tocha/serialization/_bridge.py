@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import OrderedDict
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._core import dtypes
+from .._core import arrays, dtypes
 from ._storage import UNTYPED, UntypedStorage, address_of, type_for
+
+# attributes with which the core keeps a tensor's hooks; functions are not saved
+_HOOKS = frozenset({"_backward_hooks", "_post_accumulate_grad_hooks", "_retains"})
 
 
 class Strided(NamedTuple):
@@ -65,10 +69,8 @@ def view_of(storage: UntypedStorage, dtype: dtypes.dtype, offset: int, size: tup
     if isinstance(data, np.ndarray):
         # unlike as_strided, this checks the bounds once more and keeps `data` as the view's base
         return np.ndarray(size, dtype.np, buffer=data, offset=offset * itemsize, strides=byte_strides)
-    from .._core.arrays import module_of
-
     elements = data[: data.size // itemsize * itemsize].view(dtype.np)
-    return module_of(data).lib.stride_tricks.as_strided(elements[offset:], size, byte_strides)
+    return arrays.module_of(data).lib.stride_tricks.as_strided(elements[offset:], size, byte_strides)
 
 
 def tensor_class() -> Any:
@@ -81,6 +83,15 @@ def require_tensor(value: Any) -> None:
     """Raises RuntimeError where a file gives something else for a tensor."""
     if not isinstance(value, tensor_class()):
         raise RuntimeError(f"expected a tensor, but the file gives {type(value).__name__}")
+
+
+def is_sparse(tensor: Any) -> bool:
+    return getattr(tensor, "is_sparse", False)
+
+
+def host_array(tensor: Any) -> np.ndarray:
+    """A tensor's values on the host, of any dtype (``numpy()`` refuses bfloat16, as PyTorch's does)."""
+    return arrays.to_host(tensor._data)
 
 
 def require_own_memory(tensor: Any) -> None:
@@ -107,7 +118,7 @@ def meta_tensor(dtype: dtypes.dtype, size: tuple, stride: tuple, requires_grad: 
 
 
 def parameter_of(data: Any, requires_grad: bool) -> Any:
-    from ..nn import Parameter
+    from ..nn.parameter import Parameter
 
     return Parameter(data, requires_grad)
 
@@ -154,7 +165,7 @@ def reduce(obj: Any, reference: Any) -> Any:
         reference: makes what the pickler takes for a storage, of the storage and its type.
     """
     from .._core.tensor import Size
-    from ..nn import Parameter
+    from ..nn.parameter import Parameter
     from . import _rebuild
 
     base, kind = tensor_class(), type(obj)
@@ -167,8 +178,9 @@ def reduce(obj: Any, reference: Any) -> Any:
     ours = kind.__reduce_ex__ in (base.__reduce_ex__, Parameter.__reduce_ex__)
     if not ours or kind.__reduce__ is not object.__reduce__:  # a class that says itself how it is pickled
         return NotImplemented
-    state = dict(obj.__dict__)
-    if isinstance(obj, Parameter) and kind is Parameter:
+    _warn_of_hooks(obj)
+    state = {name: value for name, value in obj.__dict__.items() if name not in _HOOKS}
+    if kind is Parameter:
         call: tuple = (obj.data, obj.requires_grad, OrderedDict())
         if state:
             return _rebuild.rebuild_parameter_with_state, (*call, state)
@@ -179,6 +191,16 @@ def reduce(obj: Any, reference: Any) -> Any:
     return _rebuild.rebuild_from_type, (function, kind, args, state)
 
 
+def _warn_of_hooks(tensor: Any) -> None:
+    for hook in tensor.__dict__.get("_backward_hooks", {}).values():
+        if not hasattr(hook, "__torch_unserializable__"):
+            warnings.warn(
+                f"backward hook {hook!r} on tensor will not be serialized. If this is expected, you can give the hook "
+                "an attribute __torch_unserializable__ to suppress this warning",
+                stacklevel=2,
+            )
+
+
 def _reduce_plain(tensor: Any, reference: Any) -> tuple:
     from . import _rebuild
 
@@ -186,7 +208,7 @@ def _reduce_plain(tensor: Any, reference: Any) -> tuple:
         return _rebuild.rebuild_meta_tensor, (
             tensor.dtype, tuple(tensor.shape), tuple(tensor.stride()), tensor.requires_grad,
         )  # fmt: skip
-    if tensor.is_sparse:
+    if is_sparse(tensor):
         parts = tensor._indices(), tensor._values(), tensor.size(), tensor.is_coalesced()
         return _rebuild.rebuild_sparse_tensor, (tensor.layout, parts)
     kind, view = type_for(tensor.dtype), strided(tensor._data)

@@ -128,7 +128,7 @@ def pickler_class(base: Any, storages: _Storages, legacy: bool) -> type:
             return NotImplemented if inherited is None else inherited(obj)
 
         def save_global(self, obj: Any, name: str | None = None) -> None:
-            own: str = name or getattr(obj, "__qualname__", "") or getattr(obj, "__name__", "")
+            own = str(name or getattr(obj, "__qualname__", "") or getattr(obj, "__name__", ""))
             module = getattr(obj, "__module__", None) or ""
             target = _names.to_file(obj, module, own)
             if target == (module, own) or not _names.finds(*target, obj):
@@ -192,8 +192,9 @@ def _save_legacy(obj: object, f: FileLike, module: Any, protocol: int) -> None:
         for part in (*head, body, module.dumps([key for key, _, _ in items], protocol=protocol)):
             file.write(part)
         for _, storage, kind in items:
-            data = arrays.to_host(storage._data)
+            count = storage.nbytes() // kind.dtype.itemsize
+            data = arrays.to_host(storage._data)[: count * kind.dtype.itemsize]
             if sys.byteorder == "big":
                 data = swapped(data, kind)
-            file.write(struct.pack("<q", data.size // kind.dtype.itemsize))
+            file.write(struct.pack("<q", count))
             file.write(data.data)

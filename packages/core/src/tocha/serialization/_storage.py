@@ -61,7 +61,10 @@ class StorageType:
         return storage_type, (self.name,)
 
 
-storage_type = functools.cache(StorageType)
+@functools.cache
+def storage_type(name: str) -> StorageType:
+    """The one storage type of a name; errors as for ``StorageType``."""
+    return StorageType(name)
 
 
 def type_for(dtype: dtypes.dtype) -> StorageType:

@@ -21,7 +21,7 @@ PYTHON2 = {"__builtin__": "builtins", "copy_reg": "copyreg"}
 _DICTS = (dict, OrderedDict, Counter)
 # bytes of memory that objects take, and how many a pickle may ask for: any, and so many for each of its own bytes
 _LIST, _DICT, _SET, _MEMO, _CALL = 64, 72, 224, 100, 500
-_FREE, _PER_BYTE = 2**28, 32
+_FREE, _PER_BYTE = 2**27, 32
 
 
 class WeightsUnpickler:
@@ -50,6 +50,7 @@ class WeightsUnpickler:
         self.added = _allowlist.added()
         self.strict = {id(obj): call for obj, call in self.allowed.values() if call is not None}
         self.begin, self.copied = start, 0
+        self.callers_error: Exception | None = None
         self.allowance = _FREE + _PER_BYTE * len(data)
 
     def load(self) -> Any:
@@ -72,6 +73,8 @@ class WeightsUnpickler:
                 step(self)
             return self.stack.pop()
         except (AttributeError, LookupError, OverflowError, TypeError, ValueError, struct.error) as error:
+            if error is self.callers_error:
+                raise
             if self.position + 8 >= self.end and isinstance(error, (IndexError, struct.error)):
                 raise UnpicklingError("pickle data was truncated") from error
             reason = f"{type(error).__name__}: {str(error)[:200]}"
@@ -89,6 +92,14 @@ class WeightsUnpickler:
         self.copied += amount
         if self.copied > self.position - self.begin:
             raise UnpicklingError("the pickle copies more data than it holds")
+
+    def call(self, function: Callable, *args: Any, **options: Any) -> Any:
+        """Call what the caller brought, whose errors are not the file's."""
+        try:
+            return function(*args, **options)
+        except Exception as error:
+            self.callers_error = error
+            raise
 
     def spend(self, memory: int) -> None:
         """Account for an object of ``memory`` bytes; some opcodes of one byte make one of 200."""
@@ -173,14 +184,14 @@ class WeightsUnpickler:
         if strict is not None:
             self.stack.append(strict(self.charge, *args))
         elif self.is_added(function):
-            self.stack.append(function(*args))
+            self.stack.append(self.call(function, *args))
         else:
             raise UnpicklingError(f"Trying to call reduce for unrecognized function {_describe(function)}")
 
     def op_newobj(self) -> None:
         args, kind = self.stack.pop(), self.stack[-1]
         if self.strict.get(id(kind)) is None and self.is_added(kind) and isinstance(kind, type):
-            self.stack[-1] = kind.__new__(kind, *args)
+            self.stack[-1] = self.call(kind.__new__, kind, *args)
         else:
             self.stack.append(args)
             self.op_reduce()
@@ -189,7 +200,7 @@ class WeightsUnpickler:
         options, args, kind = self.stack.pop(), self.stack.pop(), self.stack.pop()
         if not self.is_added(kind) or not isinstance(kind, type):
             raise UnpicklingError(f"Can only create new object for allowed classes, but got {_describe(kind)}")
-        self.stack.append(kind.__new__(kind, *args, **options))
+        self.stack.append(self.call(kind.__new__, kind, *args, **options))
 
     def op_build(self) -> None:
         state, target = self.stack.pop(), self.stack[-1]
@@ -198,7 +209,7 @@ class WeightsUnpickler:
         if self.is_added(kind):
             own = getattr(target, "__setstate__", None)
             if own is not None:
-                own(state)
+                self.call(own, state)
             else:
                 _set_plain_state(target, state)
         elif kind in (OrderedDict, _bridge.tensor_class()) or isinstance(target, _bridge.tensor_class()):
@@ -215,7 +226,7 @@ class WeightsUnpickler:
             raise UnpicklingError(f"persistent_load id must be tuple, but got {type(pid).__name__}")
         if pid[0] not in ("storage", b"storage"):
             raise UnpicklingError(f"Only persistent_load of storage is allowed, but got {type(pid[0]).__name__}")
-        self.stack.append(self.persistent_load(pid))
+        self.stack.append(self.call(self.persistent_load, pid))
 
     # ---- containers
 

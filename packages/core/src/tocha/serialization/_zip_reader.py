@@ -40,7 +40,8 @@ class ArchiveReader:
             raise _broken("the archive is empty")
         folder, slash, _ = entries[0].filename.partition("/")
         if not slash:
-            raise RuntimeError(f"file in archive is not in a subdirectory: {entries[0].filename[:100]}")
+            hint = ". This is NumPy's archive: use numpy.load" if entries[0].filename.endswith(".npy") else ""
+            raise RuntimeError(f"file in archive is not in a subdirectory: {entries[0].filename[:100]}{hint}")
         self._records = _checked(entries, folder + "/", self.start, self.directory)
 
     def __contains__(self, name: str) -> bool:

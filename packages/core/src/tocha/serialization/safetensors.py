@@ -107,16 +107,16 @@ def _arrays(tensors: Any) -> dict[str, np.ndarray]:
     for name, tensor in tensors.items():
         if not isinstance(tensor, _bridge.tensor_class()):
             raise ValueError(f"Key `{name}` is invalid, expected tocha.Tensor but received {type(tensor)}")
-        if tensor.is_sparse:
+        if _bridge.is_sparse(tensor):
             raise ValueError(f"Key `{name}` is a sparse tensor, which safetensors does not have: use .to_dense()")
         if not tensor.is_contiguous():
             raise ValueError(f"Key `{name}` is a non contiguous tensor: call .contiguous() on it before saving")
         if tensor.numel():
-            storage = _bridge.strided(tensor.detach()._data).storage
+            storage = _bridge.strided(tensor._data).storage
             owners.setdefault((str(storage.device), storage.data_ptr()), []).append(name)
     shared = [names for names in owners.values() if len(names) > 1]
     if shared:
         raise RuntimeError(
             f"Some tensors share memory, which safetensors cannot say: {shared}. Save one of them, or clones"
         )
-    return {name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()}
+    return {name: _bridge.host_array(tensor) for name, tensor in tensors.items()}

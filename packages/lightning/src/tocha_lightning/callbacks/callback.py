@@ -20,6 +20,9 @@ class Callback:
     ...         print("epoch", trainer.current_epoch)
     """
 
+    # callbacks that change how training is set up run before all others
+    runs_first = False
+
     @property
     def state_key(self) -> str:
         """The key of this callback's state in checkpoints; unique among the callbacks of a Trainer."""

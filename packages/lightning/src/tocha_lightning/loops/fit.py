@@ -53,8 +53,8 @@ class FitLoop:
 
     @property
     def restarting(self) -> bool:
-        """Whether a checkpoint was loaded and training has not gone on from it yet."""
-        return self._restored is not None
+        """Whether training is about to go on from the middle of an epoch."""
+        return self._restored is not None and self._restored["position"] in _WITHIN_EPOCH
 
     @property
     def can_stop_early(self) -> bool:

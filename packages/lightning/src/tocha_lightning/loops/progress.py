@@ -45,6 +45,13 @@ class StepTracker(Tracker):
     fields = ("ready", "completed")
 
 
+class StartTracker(Tracker):
+    """How many events were made ready, started and completed."""
+
+    __slots__ = ()
+    fields = ("ready", "completed", "started")
+
+
 class Progress:
     """The counters of a whole run and those of the current epoch."""
 
@@ -123,7 +130,7 @@ class OptimizerProgress:
 
     def __init__(self) -> None:
         self.step = Progress(StepTracker)
-        self.zero_grad = Progress()
+        self.zero_grad = Progress(StartTracker)
 
     @property
     def optimizer_steps(self) -> int:

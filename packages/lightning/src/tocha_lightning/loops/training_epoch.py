@@ -43,6 +43,7 @@ class TrainingEpochLoop:
         self.takes_batch_idx = True
         self.takes_iterator = False
         self._batch: Any = None
+        self._validates = False
 
     # --- where the epoch stands ----------------------------------------------------------------------------------
 
@@ -101,6 +102,7 @@ class TrainingEpochLoop:
 
     def run(self, fetcher: BatchFetcher, restart: str | None) -> None:
         """Run the epoch, or the rest of it after the point where a checkpoint was saved."""
+        self._validates = self.validates_this_epoch()
         if restart is None:
             self.batch_progress.reset_on_run()
             self.scheduler_progress.reset_on_run()
@@ -254,7 +256,7 @@ class TrainingEpochLoop:
     def validation_due(self) -> bool:
         """Whether to validate after the current batch."""
         trainer = self.trainer
-        if not self.validates_this_epoch():
+        if not self._validates:
             return False
         unsized = trainer.val_check_batch == INFINITY
         last = self.batch_progress.is_last_batch

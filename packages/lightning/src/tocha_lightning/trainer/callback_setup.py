@@ -62,12 +62,12 @@ def make_callbacks(
 
 def in_order(callbacks: Sequence[Callback]) -> list[Callback]:
     """Tuners first, checkpoints last, everything else as given."""
-    from tocha_lightning.callbacks import BatchSizeFinder, Checkpoint, LearningRateFinder
+    from tocha_lightning.callbacks import Checkpoint
 
     def rank(callback: Callback) -> int:
-        if isinstance(callback, (BatchSizeFinder, LearningRateFinder)):
-            return 0
-        return 2 if isinstance(callback, Checkpoint) else 1
+        if isinstance(callback, Checkpoint):
+            return 2
+        return 0 if callback.runs_first else 1
 
     return sorted(callbacks, key=rank)
 

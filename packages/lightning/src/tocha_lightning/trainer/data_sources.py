@@ -167,10 +167,8 @@ def number_of_batches(stage: RunningStage, loader: Any, limit: int | float) -> i
 
 def set_epoch(loader: Any, epoch: int) -> None:
     """Tell the samplers of `loader` the number of the epoch, where they want to know."""
-    samplers = {id(s): s for s in (getattr(loader, "sampler", None), getattr(loader, "batch_sampler", None)) if s}
-    inner = getattr(getattr(loader, "batch_sampler", None), "sampler", None)
-    if inner is not None:
-        samplers[id(inner)] = inner
-    for sampler in samplers.values():
+    batch_sampler = getattr(loader, "batch_sampler", None)
+    candidates = (getattr(loader, "sampler", None), batch_sampler, getattr(batch_sampler, "sampler", None))
+    for sampler in {id(candidate): candidate for candidate in candidates}.values():
         if callable(getattr(sampler, "set_epoch", None)):
             sampler.set_epoch(epoch)

@@ -7,6 +7,7 @@ lists of numbers, and arrays of a device that is not current are refused.
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +20,8 @@ __all__ = ["check_bound", "host", "on_host", "wrap"]
 
 # Parameters that stand for an array: a number or a list is not one.
 _ARRAYS = set(
-    "a b x y x1 x2 arr ary ar ar1 ar2 array m v values value A B p indices ind condition element test_elements weights xp fp".split()
+    "a b x y x1 x2 arr ary ar ar1 ar2 array m v values value A B p indices ind condition element test_elements weights "
+    "xp fp".split()
 )
 _NUMBERS_TOO = set("b y x2 v values value indices ind test_elements".split())
 _ANYTHING = {"isscalar", "ndim", "shape", "iscomplexobj", "isrealobj", "min_scalar_type", "iterable"}
@@ -47,8 +49,9 @@ def host(value: Any) -> Any:
 
 
 def on_host(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """Call a NumPy or SciPy function on the host arrays; a GPU reports no floating-point errors, so neither does this."""
-    with np.errstate(all="ignore"):
+    """Call a NumPy or SciPy function on the host arrays; as on a GPU, no numerical trouble is reported."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
         return function(*map(host, args), **{name: host(value) for name, value in kwargs.items()})
 
 

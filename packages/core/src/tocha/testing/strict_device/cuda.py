@@ -1,4 +1,4 @@
-"""`cupy.cuda` for the stand-in: two devices, one of which is current; streams and events that have nothing to wait for."""
+"""`cupy.cuda` for the stand-in: two devices, one of which is current; streams and events with nothing to wait for."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ DEVICE_COUNT = 2
 _MEMORY = 8 << 30
 _state = threading.local()
 
-owners: weakref.WeakSet[Any] = weakref.WeakSet()
-"""The arrays that own memory, for the memory pool's figures."""
+owners: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+"""The arrays that own memory, by identity, for the memory pool's figures."""
 
 
 class CUDARuntimeError(RuntimeError):
@@ -167,7 +167,7 @@ class MemoryPool:
 
     def used_bytes(self) -> int:
         device = current_device() if self._device is None else self._device
-        return sum(array.nbytes for array in list(owners) if array.device.id == device)
+        return sum(array.nbytes for array in list(owners.values()) if array.device.id == device)
 
     total_bytes = used_bytes
 

@@ -1,4 +1,4 @@
-"""What CuPy offers, by module, name and parameter: the committed table that tests/reference/make_cupy_table.py writes."""
+"""What CuPy offers, by module, name and parameter: the table that tests/reference/make_cupy_table.py writes."""
 
 from __future__ import annotations
 

@@ -1,0 +1,7 @@
+"""Where metrics and hyperparameters go."""
+
+from tocha_lightning.loggers.csv_logs import CSVLogger
+from tocha_lightning.loggers.logger import DummyLogger, Logger
+from tocha_lightning.loggers.tensorboard import TensorBoardLogger
+
+__all__ = ["CSVLogger", "DummyLogger", "Logger", "TensorBoardLogger"]

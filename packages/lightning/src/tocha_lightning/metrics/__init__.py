@@ -1,0 +1,5 @@
+"""Metrics that accumulate over batches."""
+
+from tocha_lightning.metrics.metric import Metric
+
+__all__ = ["Metric"]
