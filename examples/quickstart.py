@@ -242,7 +242,8 @@ def draw_mistakes(probabilities: np.ndarray, dataset: Dataset, target: Path, row
         panel.set_xticks([])
         panel.set_yticks([])
         panel.spines[:].set_color("#dddddd" if right else RED)
-    title = f"{wrong} of {len(labels):,} wrong, in red; the others are the closest calls"
+    rest = "the others are the closest calls" if wrong < len(order) else f"these are the clearest {len(order)}"
+    title = f"{wrong} of {len(labels):,} wrong, in red; {rest}"
     figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
     save(figure, target)
 

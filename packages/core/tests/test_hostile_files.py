@@ -239,6 +239,8 @@ def bad_tensors():
         "parameter of integers": call(
             name("torch._utils", "_rebuild_parameter"), tensor(kind="IntStorage"), b"\x88", hooks()
         ),
+        "kind of tensor that tocha lacks": call(name("torch._utils", "_rebuild_qtensor"), storage()),
+        "dtype that tocha lacks": name("torch", "float8_e5m2"),
         "type without a storage": call(
             name("torch._utils", "_rebuild_tensor_v3"),
             storage("UntypedStorage", count=16),

@@ -8,7 +8,7 @@ import io
 import pickle
 import struct
 import types
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, defaultdict
 from pathlib import Path
 
 import numpy as np
@@ -327,6 +327,17 @@ def test_safe_globals():
     tocha.serialization.clear_safe_globals()
     with pytest.raises(pickle.UnpicklingError):
         tocha.load(saved(point))
+
+
+class Names(list):
+    pass
+
+
+def test_safe_globals_that_are_containers(again):
+    obj = [Names("ab"), defaultdict(list, a=[1])]
+    with tocha.serialization.safe_globals([Names, defaultdict, list]):
+        loaded = again(obj)
+    assert loaded == obj and type(loaded[0]) is Names and type(loaded[1]) is defaultdict
 
 
 @pytest.mark.parametrize("bad, error", [((Point, "a", "b"), ValueError), ((Point, 1), TypeError)])

@@ -18,6 +18,7 @@ import pytest
 import tocha
 from tocha import nn
 from tocha.serialization import safetensors
+from tocha.testing import strict_device
 
 DATA = Path(__file__).parent / "data/serialization"
 DTYPES = (
@@ -379,6 +380,31 @@ def test_a_gpu_that_is_not_there():
         tocha.serialization.validate_cuda_device("cuda:0")
     with pytest.raises(RuntimeError, match="HPU"):
         tocha.serialization.validate_hpu_device("hpu:0")
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_devices(zipped):
+    with strict_device.install() as xp:
+        tensor = tocha.arange(6.0).reshape(2, 3).to("cuda:1")
+        buffer = saved([tensor, tensor.t(), tensor[1]], _use_new_zipfile_serialization=zipped)
+        a, b, c = tocha.load(buffer)
+        assert {t.device for t in (a, b, c)} == {tocha.device("cuda:1")} and b.stride() == (1, 3)
+        with xp.cuda.Device(1):
+            a[1, 0] = 50
+        assert b.cpu()[0, 1] == 50 and c.cpu()[0] == 50
+        for where, device in [
+            ("cpu", "cpu"),
+            ("cuda:0", "cuda:0"),
+            ({"cuda:1": "cuda:0"}, "cuda:0"),
+            (lambda storage, location: storage.cpu(), "cpu"),
+            (lambda storage, location: storage.cuda(0) if location == "cuda:1" else None, "cuda:0"),
+        ]:
+            buffer.seek(0)
+            loaded = tocha.load(buffer, map_location=where)
+            assert str(loaded[1].device) == device and loaded[1].cpu().tolist() == [[0, 3], [1, 4], [2, 5]]
+        buffer.seek(0)
+        with pytest.raises(RuntimeError, match="CUDA device 9 but tocha.cuda.device_count"):
+            tocha.load(buffer, map_location="cuda:9")
 
 
 @pytest.mark.parametrize("where", ["meta", tocha.device("meta"), {"cpu": "meta"}])

@@ -20,6 +20,7 @@ from ._core.layouts import (
     channels_last, channels_last_3d, contiguous_format, layout, memory_format, preserve_format, strided,
 )  # fmt: skip
 from ._core.tensor import Size, Tensor
+from ._ops.arrangement import *
 from ._ops.binary import *
 from ._ops.complex import *
 from ._ops.contraction import *
@@ -30,11 +31,14 @@ from ._ops.extremes import *
 from ._ops.indexing import *
 from ._ops.logic import *
 from ._ops.movement import *
+from ._ops.nonzero import *
 from ._ops.pairwise import *
 from ._ops.power import *
 from ._ops.random import *
 from ._ops.reduction import *
 from ._ops.rounding import *
+from ._ops.selection import *
+from ._ops.splitting import *
 from ._ops.ternary import *
 from ._ops.unary import *
 
@@ -66,6 +70,8 @@ _LAZY = {
     "autograd": "tocha.autograd",
     "cuda": "tocha.cuda",
     "testing": "tocha.testing",
+    "set_printoptions": "tocha._core.printing:set_printoptions",
+    "random": "tocha.random",
 }
 
 

@@ -42,3 +42,4 @@ class Generator(Stream):
 
 
 default_generator = Generator()
+default_generator.seed()  # as PyTorch's, another stream in every process until manual_seed

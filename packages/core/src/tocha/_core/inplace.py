@@ -150,7 +150,7 @@ def _write_view_rule(n: Node, g: Any) -> tuple:
         gv = gv.copy()
     gb = None
     if to_base is not None:
-        gb = write_view(g, gv * 0, chain)
+        gb = write_view(g, operators["zeros_as"](gv), chain)
     return gb, None if to_value is None else gv
 
 
@@ -166,7 +166,7 @@ write_view = _write_view.call = build_generic(_write_view)
 
 
 
-_overwrite = Op("overwrite", lambda xp, x: x.copy(), lambda n, g: (g if isinstance(n.edges[0], Tensor) else g * 0,), lambda x: (x.shape, x.dtype), linear=True)
+_overwrite = Op("overwrite", lambda xp, x: x.copy(), lambda n, g: (g if isinstance(n.edges[0], Tensor) else operators["zeros_as"](g),), lambda x: (x.shape, x.dtype), linear=True)
 _overwrite.grad_name = "CopyBackwards"
 
 

@@ -29,10 +29,10 @@ class Node:
     # What users of ``tensor.grad_fn`` see; the names are PyTorch's.
     def name(self) -> str:
         """The name PyTorch's ``grad_fn`` would print, such as ``MulBackward0``."""
-        return self.op.grad_name
+        return (self.edges[0] if self.op.name == "pick" else self).op.grad_name
 
     def __repr__(self) -> str:
-        return f"<{self.op.grad_name} object at {id(self):#x}>"
+        return f"<{self.name()} object at {id(self):#x}>"
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:

@@ -17,7 +17,7 @@ def tensor_repr(t: Tensor) -> str:
     return tensor_str(
         array,
         requires_grad=bool(t._flags & 1),
-        grad_fn_name=None if node is None else node.op.grad_name,
+        grad_fn_name=None if node is None else node.name(),
         dtype_name=t.dtype.name,
         default_dtype_name=dtypes.get_default_dtype().name,
         device=None if device.type == "cpu" else str(device),

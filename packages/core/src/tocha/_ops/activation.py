@@ -1,167 +1,336 @@
-"""Activation functions that are operators: rectifiers, GELU, SiLU, softmax and its logarithm."""
+"""Pointwise activation functions: rectifiers, exponential units, shrinkage, smooth gates.
+
+The formulas and the gradients at kinks are PyTorch's: https://pytorch.org/docs/stable/nn.functional.html
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from .._core.broadcast import operators
-from .._core.families import half_as_float, operator, shape_like_first, unary
+from .._core.dtypes import NP_FLOAT32, NP_FLOAT64
+from .._core.families import inplace_method, method, operator, shape_like_first, unary
+from .._core.inplace import twin, unary_twin
+from .._core.templates import scalar_type_name
 from .._core.tensor import Tensor
-from .dims import wrap_dim
-from .reduction import as_dtype, sum_dims
-from .unary import exp, sigmoid, tanh
+from .ternary import where
+from .unary import exp, log1p, sigmoid, tanh
 
-__all__ = ["relu"]
+__all__ = ["celu", "celu_", "hardshrink", "prelu", "relu", "relu_", "selu", "selu_", "threshold", "threshold_"]
 
 ndarray = np.ndarray
-_ZEROS: dict[np.dtype, Any] = {}
+f32, f64 = NP_FLOAT32, NP_FLOAT64
+_INTEGER_OF_SIZE = {2: np.dtype("int16"), 4: np.dtype("int32"), 8: np.dtype("int64")}
+_zeros: dict[np.dtype, Any] = {}
 
 
-def _zero(dtype: np.dtype) -> Any:
-    """A 0-d zero: NumPy's ufuncs take it twice as fast as a Python number."""
-    found = _ZEROS.get(dtype)
-    if found is None:
-        found = _ZEROS[dtype] = np.zeros((), dtype)
-    return found
+def not_implemented(name: str, dtype: Any) -> NotImplementedError:
+    """PyTorch's error for a kernel that has no loop for a dtype."""
+    return NotImplementedError(f"\"{name}\" not implemented for '{scalar_type_name(dtype)}'")
 
 
-def _relu_kernel(xp: Any, x: Any) -> Any:
-    return xp.maximum(x, _zero(x.dtype) if xp is np else x.dtype.type(0))
+def of_floats(name: str, kernel: Callable) -> Callable:
+    """A kernel of floating numbers only: half types are computed in float32, others refused under PyTorch's ``name``."""
+
+    def checked(xp: Any, x: Any, *attrs: Any) -> Any:
+        dtype = x.dtype
+        if dtype is f32 or dtype is f64:
+            return kernel(xp, x, *attrs)
+        if dtype.kind not in "fV":
+            raise not_implemented(name, dtype)
+        if dtype.itemsize > 2:
+            return kernel(xp, x, *attrs)
+        result = kernel(xp, x.astype(f32), *attrs)
+        if isinstance(result, tuple):
+            return tuple([r.astype(dtype) for r in result])
+        return result.astype(dtype)
+
+    return checked
 
 
-relu = unary("relu", _relu_kernel, lambda g, y: g * (y > 0), "y", floating=False, doc="``max(0, x)`` of each element; gradient 0 at 0.")
-
-# ---------------------------------------------------------------- GELU (https://arxiv.org/abs/1606.08415)
-
-_C = math.sqrt(2 / math.pi)
-
-
-def _gelu_tanh_kernel(xp: Any, x: Any) -> Any:
-    u = x * x
-    u *= x.dtype.type(0.044715 * _C)
-    u += x.dtype.type(_C)
-    u *= x
-    u = xp.tanh(u)
-    u += x.dtype.type(1)
-    u *= x
-    u *= x.dtype.type(0.5)
-    return u
+def pointwise(name: str, kernel: Callable, rule: Callable, torch_name: str | None = None) -> Callable:
+    """A pointwise operator of one floating tensor and numbers; ``rule(g, x, *numbers)`` is its gradient."""
+    return operator(
+        name,
+        of_floats(torch_name or f"{name}_cpu", kernel),
+        lambda n, g: (rule(g, n.saved[0], *n.attrs),),
+        shape_like_first,
+        save=(0,),
+    )
 
 
-def _gelu_erf_kernel(xp: Any, x: Any) -> Any:
-    u = _erf(xp, x * x.dtype.type(math.sqrt(0.5)))
-    u += x.dtype.type(1)
-    u *= x
-    u *= x.dtype.type(0.5)
-    return u
+# ---------------------------------------------------------------- a gradient that a mask lets through
 
 
-def _erf(xp: Any, x: Any) -> Any:
-    if xp is np:
-        from scipy.special import erf as scipy_erf
-
-        return scipy_erf(x)
-    from .special_functions import device_special
-
-    return device_special(xp, "erf")(x)
-
-
-def _gelu_rule(n: Any, g: Any) -> tuple:
-    (x,) = n.saved
-    if n.attrs[0] == "tanh":
-        x2 = x * x
-        t = tanh(x * (x2 * (0.044715 * _C) + _C))
-        return (g * ((t + 1) * 0.5 + x * 0.5 * (1 - t * t) * (x2 * (3 * 0.044715 * _C) + _C)),)
-    cdf = (operators["erf"](x * math.sqrt(0.5)) + 1) * 0.5
-    return (g * (cdf + x * exp(x * x * -0.5) * (1 / math.sqrt(2 * math.pi))),)
+def _gate_kernel(xp: Any, g: Any, mask: Any) -> Any:
+    """Multiplication by the mask would make NaN of infinite gradients, and np.where is slow on random masks."""
+    if xp is not np or g.dtype.itemsize not in _INTEGER_OF_SIZE:
+        return xp.where(mask, g, xp.zeros((), g.dtype))
+    bits = mask.astype(_INTEGER_OF_SIZE[g.dtype.itemsize])
+    np.negative(bits, out=bits)
+    bits &= g.view(bits.dtype)
+    return bits.view(g.dtype)
 
 
-def _gelu_kernel(xp: Any, x: Any, approximate: str) -> Any:
-    return _gelu_tanh_kernel(xp, x) if approximate == "tanh" else _gelu_erf_kernel(xp, x)
+gate = operator(
+    "gate", _gate_kernel, lambda n, g: (gate(g, n.saved[0]), None), lambda g, mask: (mask.shape, g.dtype), arity=2, save=(1,), linear=True
+)
+gate.__doc__ = "``g`` where ``mask``, 0 elsewhere, for arrays of one shape."
+
+# ---------------------------------------------------------------- rectifiers
 
 
-gelu_op = operator("gelu", half_as_float(_gelu_kernel), _gelu_rule, shape_like_first, save=(0,))
+def _relu_kernel(xp: Any, x: Any, out: Any = None) -> Any:
+    dtype = x.dtype
+    zero = _zeros.get(dtype) if xp is np else dtype.type(0)
+    if zero is None:  # a 0-d array: NumPy's ufuncs take it twice as fast as a Python number
+        if dtype.kind == "b":
+            raise RuntimeError("Boolean inputs not supported for relu")
+        if dtype.kind == "c":
+            raise NotImplementedError("clamp is not supported for complex types")
+        zero = _zeros[dtype] = np.zeros((), dtype)
+    return xp.maximum(x, zero) if out is None else xp.maximum(x, zero, out=out)
 
-# ---------------------------------------------------------------- SiLU
+
+def _relu_rule(g: Any, y: Any) -> Any:
+    return gate(g, y > 0)
 
 
-silu = unary(
-    "silu", half_as_float(lambda xp, x: x / (1 + xp.exp(-x))), lambda g, x: _silu_rule(g, x), "x", attach=False, doc="``x * sigmoid(x)`` (also called swish)."
+relu = unary("relu", _relu_kernel, _relu_rule, "y", floating=False, inplace=False, doc="``max(0, x)`` of each element; gradient 0 at 0.")
+_relu_op = relu.op  # type: ignore[attr-defined]
+
+
+def _relu_backward(n: Any, g: Any) -> tuple:
+    (y,) = n.saved
+    return (_gate_kernel(np, g, y > 0) if type(g) is ndarray else gate(g, y > 0),)
+
+
+_relu_op.backward = _relu_backward
+_relu_in_place = unary_twin(_relu_op, _relu_op.call, "relu_", "y")
+method(_relu_in_place)
+
+
+def relu_(input: Tensor) -> Tensor:
+    """In-place ``relu``."""
+    return _relu_in_place(input)
+
+
+leaky_relu_op = pointwise(
+    "leaky_relu",
+    lambda xp, x, slope: xp.maximum(x, x * slope) if 0 <= slope <= 1 else xp.where(x > 0, x, x * slope),
+    lambda g, x, slope: where(x > 0, g, g * slope),
 )
 
 
-def _silu_rule(g: Any, x: Any) -> Any:
-    s = sigmoid(x)
-    return g * (s * (1 + x * (1 - s)))
+def _threshold_kernel(xp: Any, x: Any, limit: float, value: float) -> Any:
+    if x.dtype.kind in "bc":
+        raise not_implemented("threshold_cpu", x.dtype)
+    return xp.where(x <= limit, x.dtype.type(value), x)
 
 
-# ---------------------------------------------------------------- softmax
+threshold_op = operator(
+    "threshold", _threshold_kernel, lambda n, g: (gate(g, n.saved[0] > n.attrs[0]),), lambda x, limit, value: (x.shape, x.dtype), save=(0,)
+)
 
 
-def _softmax_kernel(xp: Any, x: Any, dim: int) -> Any:
-    e = x - x.max(dim, keepdims=True) if x.size else x.copy()
-    if xp is np:
-        np.exp(e, out=e)
-    else:
-        e = xp.exp(e)
-    e /= e.sum(dim, keepdims=True)
-    return e
+def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
+    """Elements above ``threshold`` as they are, ``value`` for the others."""
+    return threshold_op(input, threshold, value)
 
 
-def _softmax_rule(n: Any, g: Any) -> tuple:
-    (y,) = n.saved
-    dim = n.attrs[0]
-    gy = g * y
-    if type(gy) is ndarray:
-        gy -= y * gy.sum(dim, keepdims=True)
-        return (gy,)
-    return (gy - y * sum_dims(gy, (dim,), True),)
+def _hardtanh_kernel(xp: Any, x: Any, low: float, high: float) -> Any:
+    if x.dtype.kind == "b":
+        raise RuntimeError("Bool inputs not supported for hardtanh")
+    if x.dtype.kind == "c":
+        raise NotImplementedError("clamp is not supported for complex types")
+    if x.dtype.kind == "u" and (low < 0 or high < 0):
+        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
+    return xp.minimum(xp.maximum(x, x.dtype.type(low)), x.dtype.type(high))
 
 
-softmax_op = operator("softmax", half_as_float(_softmax_kernel), _softmax_rule, shape_like_first, save=("y",))
+hardtanh_op = operator(
+    "hardtanh",
+    _hardtanh_kernel,
+    lambda n, g: (gate(g, (n.saved[0] > n.attrs[0]) & (n.saved[0] < n.attrs[1])),),
+    lambda x, low, high: (x.shape, x.dtype),
+    save=(0,),
+)
 
 
-def _log_softmax_kernel(xp: Any, x: Any, dim: int) -> Any:
-    y = x - x.max(dim, keepdims=True) if x.size else x.copy()
-    y -= xp.log(xp.exp(y).sum(dim, keepdims=True))
+def _prelu_kernel(xp: Any, x: Any, weight: Any) -> Any:
+    return xp.where(x > 0, x, x * weight)
+
+
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """``max(0, x) + weight * min(0, x)``, with one weight, or one for each channel (dimension 1).
+
+    Raises:
+        RuntimeError: the dtypes differ, or ``weight`` has another shape.
+
+    Source: https://arxiv.org/abs/1502.01852
+    """
+    x, w = input._data, weight._data
+    if x.dtype != w.dtype:
+        raise RuntimeError(f"prelu: Type promoting not supported. Got {scalar_type_name(x.dtype)} and {scalar_type_name(w.dtype)}")
+    if len(w.shape) > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {len(w.shape)}")
+    if len(w.shape) == 1 and not (type(w.shape[0]) is int and w.shape[0] == 1):
+        if not x.shape:
+            raise RuntimeError("Not allow zero-dim input tensor.")
+        channels = x.shape[1] if len(x.shape) > 1 else 1
+        if w.shape[0] != channels:
+            raise RuntimeError(
+                "Mismatch of parameter numbers and input channel size. "
+                f"Found parameter numbers = {w.shape[0]} and channel size = {channels}."
+            )
+        weight = weight.view(-1, *[1] * (len(x.shape) - 2))  # type: ignore[attr-defined]
+    elif len(w.shape) == 1 and not x.shape:
+        weight = weight.view(())  # type: ignore[attr-defined]
+    return where(input > 0, input, input * weight)  # type: ignore[operator]
+
+
+# ---------------------------------------------------------------- exponential units
+
+
+def _elu_kernel(xp: Any, x: Any, alpha: float, scale: float, input_scale: float) -> Any:
+    zero = x.dtype.type(0)
+    y = xp.minimum(x, zero)
+    if input_scale != 1:
+        y *= input_scale
+    y = xp.expm1(y)
+    if alpha * scale != 1:
+        y *= alpha * scale
+    positive = xp.maximum(x, zero)
+    if scale != 1:
+        positive *= scale
+    y += positive
     return y
 
 
-def _log_softmax_rule(n: Any, g: Any) -> tuple:
-    (y,) = n.saved
-    dim = n.attrs[0]
-    return (g - exp(y) * sum_dims(g, (dim,), True),)
+def _elu_rule(g: Any, x: Any, alpha: float, scale: float, input_scale: float) -> Any:
+    return where(x > 0, g * scale, g * (exp(x * input_scale) * (alpha * scale * input_scale)))
 
 
-log_softmax_op = operator("log_softmax", half_as_float(_log_softmax_kernel), _log_softmax_rule, shape_like_first, save=("y",))
+elu_op = pointwise("elu", _elu_kernel, _elu_rule)
+
+# from https://arxiv.org/abs/1706.02515
+SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
-def _softmax_call(op: Any, name: str, input: Tensor, dim: Any, dtype: Any) -> Tensor:
-    if dim is None:
-        import warnings
-
-        warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.", stacklevel=3)
-        dim = 0 if len(input._data.shape) in (0, 1, 3) else 1
-    if dtype is not None:
-        input = as_dtype(input, dtype)
-    if input._data.dtype.kind in "biu":
-        from .._core.templates import scalar_type_name
-
-        raise NotImplementedError(f'"{name}_lastdim_kernel_impl" not implemented for \'{scalar_type_name(input._data.dtype)}\'')
-    shape = input._data.shape
-    if not shape:
-        return operators["view"](op(operators["view"](input, (1,)), wrap_dim(dim, 0)), ())
-    return op(input, wrap_dim(dim, len(shape)))
+def selu(input: Tensor) -> Tensor:
+    """``scale * (max(0, x) + min(0, alpha * (exp(x) - 1)))`` with the constants of https://arxiv.org/abs/1706.02515."""
+    return elu_op(input, SELU_ALPHA, SELU_SCALE, 1.0)
 
 
-def softmax(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
-    """``exp(x) / sum(exp(x))`` along ``dim``; ``dtype`` casts first."""
-    return _softmax_call(softmax_op, "softmax", input, dim, dtype)
+def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``, see https://arxiv.org/abs/1704.07483.
+
+    Raises:
+        RuntimeError: ``alpha`` is 0.
+    """
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return elu_op(input, alpha, 1.0, 1.0 / alpha)
 
 
-def log_softmax(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
-    """The logarithm of ``softmax``, computed without overflow."""
-    return _softmax_call(log_softmax_op, "log_softmax", input, dim, dtype)
+# ---------------------------------------------------------------- shrinkage
+
+
+hardshrink_op = pointwise(
+    "hardshrink",
+    lambda xp, x, limit: xp.where((x >= -limit) & (x <= limit), x.dtype.type(0), x),
+    lambda g, x, limit: gate(g, (x > limit) | (x < -limit)),
+)
+softshrink_op = pointwise(
+    "softshrink",
+    lambda xp, x, limit: x - xp.minimum(xp.maximum(x, x.dtype.type(-limit)), x.dtype.type(limit)),
+    lambda g, x, limit: gate(g, (x > limit) | (x < -limit)),
+    "softshrink_check",
+)
+
+
+def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Any = None) -> Tensor:
+    """Elements outside of [-lambd, lambd] as they are, 0 for the others."""
+    from .._core.inplace import store
+
+    result = hardshrink_op(input, lambd)
+    return result if out is None else store(out, result)
+
+
+# ---------------------------------------------------------------- gates
+
+
+def _sixths(xp: Any, x: Any) -> Any:
+    """``relu6(x + 3) / 6``."""
+    y = x + x.dtype.type(3)
+    y = xp.maximum(y, x.dtype.type(0))
+    y = xp.minimum(y, x.dtype.type(6))
+    y *= x.dtype.type(1 / 6)
+    return y
+
+
+hardsigmoid_op = pointwise("hardsigmoid", _sixths, lambda g, x: gate(g * (1 / 6), (x > -3) & (x < 3)))
+hardswish_op = pointwise(
+    "hardswish", lambda xp, x: x * _sixths(xp, x), lambda g, x: where(x >= 3, g, gate(g * (x * (1 / 3) + 0.5), x > -3))
+)
+
+
+def _silu_kernel(xp: Any, x: Any) -> Any:
+    if x.dtype.itemsize == 2 and x.dtype.kind in "fV":
+        return _silu_kernel(xp, x.astype(f32)).astype(x.dtype)
+    if x.dtype.kind in "biu":
+        raise not_implemented("silu_cpu", x.dtype)
+    y = xp.exp(-x)
+    y += x.dtype.type(1)
+    return x / y
+
+
+def _silu_rule(n: Any, g: Any) -> tuple:
+    (x,) = n.saved
+    s = sigmoid(x)
+    return (g * (s * (x * (1 - s) + 1)),)
+
+
+silu_op = operator("silu", _silu_kernel, _silu_rule, shape_like_first, save=(0,))
+
+
+def _softplus_of(xp: Any, x: Any) -> Any:
+    """``log(1 + exp(x))`` without overflow: ``max(x, 0) + log1p(exp(-|x|))``."""
+    y = -xp.abs(x)
+    y = xp.exp(y)
+    y = xp.log1p(y)
+    y += xp.maximum(x, x.dtype.type(0))
+    return y
+
+
+def _softplus_kernel(xp: Any, x: Any, beta: float, threshold: float) -> Any:
+    scaled = x * beta
+    smooth = _softplus_of(xp, scaled) / beta
+    return xp.where(scaled > threshold, x, smooth)
+
+
+softplus_op = pointwise(
+    "softplus", _softplus_kernel, lambda g, x, beta, threshold: where(x * beta > threshold, g, g * sigmoid(x * beta))
+)
+logsigmoid_op = pointwise("log_sigmoid", lambda xp, x: -_softplus_of(xp, -x), lambda g, x: g * sigmoid(-x))
+
+
+def _mish_rule(g: Any, x: Any) -> Any:
+    t = tanh(_softplus_plain(x))
+    return g * (t + x * sigmoid(x) * (1 - t * t))
+
+
+def _softplus_plain(x: Any) -> Any:
+    return where(x > 0, x + log1p(exp(-x)), log1p(exp(x)))
+
+
+mish_op = pointwise("mish", lambda xp, x: x * xp.tanh(_softplus_of(xp, x)), _mish_rule)
+
+# ---------------------------------------------------------------- methods and in-place twins
+
+for _fn in (prelu, hardshrink):
+    method(_fn)
+selu_, celu_, threshold_ = twin(selu, "selu_"), twin(celu, "celu_"), twin(threshold, "threshold_")

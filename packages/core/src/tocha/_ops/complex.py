@@ -15,6 +15,7 @@ from .._core.broadcast import operators, reduce_to
 from .._core.families import method, operator, unary
 from .._core.inplace import store
 from .._core.tensor import Tensor
+from .constants import ones_as, zeros_as
 
 __all__ = ["angle", "complex", "conj", "conj_physical", "imag", "is_conj", "is_neg", "isreal", "polar", "real", "resolve_conj",
            "resolve_neg", "view_as_complex", "view_as_real"]  # fmt: skip
@@ -142,14 +143,14 @@ def _angle_kernel(xp: Any, x: Any) -> Any:
 
 def _angle_rule(g: Any, x: Any) -> Any:
     if not is_complex_value(x):
-        return g * 0
+        return zeros_as(g)
     re, im = real_part(x) * 1, imag_part(x) * 1
     size = re * re + im * im
     from .ternary import where
 
     zero = size == 0
-    scaled = g / where(zero, size * 0 + 1, size)
-    none = scaled * 0
+    scaled = g / where(zero, ones_as(size), size)
+    none = zeros_as(scaled)
     return make_complex(where(zero, none, -im * scaled), where(zero, none, re * scaled))
 
 

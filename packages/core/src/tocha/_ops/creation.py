@@ -498,7 +498,7 @@ def tensor_like(value: Any, like: Tensor) -> Tensor:
     return wrap(arrays.to_device(raw, like.device))
 
 
-operators["tensor_like"] = tensor_like
+operators["tensor_like"], operators["arange"] = tensor_like, arange
 for _fn in (new_full, new_tensor, new_empty_strided, fill_, zero_):
     method(_fn)
 

@@ -140,6 +140,7 @@ def cumprod(input: Tensor, dim: Any, *, dtype: Any = None, out: Any = None) -> T
     return result if out is None else store(out, result)
 
 
+operators["cumsum"] = cumsum
 for _fn in (cumsum, cumprod):
     method(_fn)
     inplace_method(_fn)

@@ -23,9 +23,12 @@ def wrap_dims(dim: Any, ndim: int) -> tuple[int, ...] | None:
     if dim is None:
         return None
     if isinstance(dim, int):
-        return (wrap_dim(dim, ndim),)
+        dim = wrap_dim(dim, ndim)
+        return (dim,) if ndim else None
     dims = tuple([wrap_dim(d, ndim) for d in dim])
     if not dims:
+        return None
+    if not ndim and len(dims) == 1:
         return None
     if len(set(dims)) != len(dims):
         twice = next(d for d in dims if dims.count(d) > 1)

@@ -12,6 +12,7 @@ from .._core.dtypes import NP_INT64
 from .._core.families import method, operator
 from .._core.inplace import store
 from .._core.tensor import Tensor
+from .constants import mask_as
 from .dims import kept_shape, reduced_shape, wrap_dim, wrap_dims
 from .pairwise import maximum, minimum
 from .reduction import sum_dims
@@ -47,8 +48,7 @@ def _extreme_rule(n: Any, g: Any) -> tuple:
     if not keepdim and n.shape:
         kept = kept_shape(n.shape, dims)
         g, y = operators["view"](g, kept), operators["view"](y, kept)
-    mask = (x == y) * (x * 0 + 1)  # as ones of the dtype
-    mask = operators["where"](x == y, x * 0 + 1, x * 0) if type(x) is Tensor else mask
+    mask = mask_as(x == y, x)
     return (mask * (g / sum_dims(mask, dims, True)),)
 
 
@@ -56,8 +56,12 @@ def _extreme_infer(x: Any, dims: Any, keepdim: bool) -> tuple:
     return reduced_shape(x.shape, dims, keepdim), x.dtype
 
 
-amax_op = operator("amax", lambda xp, x, dims, keepdim: x.max(dims, keepdims=keepdim), _extreme_rule, _extreme_infer, save=(0, "y"))
-amin_op = operator("amin", lambda xp, x, dims, keepdim: x.min(dims, keepdims=keepdim), _extreme_rule, _extreme_infer, save=(0, "y"))
+def _extreme_kernel(name: str) -> Any:
+    return lambda xp, x, dims, keepdim: getattr(x, name)(dims, keepdims=keepdim) if x.ndim else x.copy()
+
+
+amax_op = operator("amax", _extreme_kernel("max"), _extreme_rule, _extreme_infer, save=(0, "y"))
+amin_op = operator("amin", _extreme_kernel("min"), _extreme_rule, _extreme_infer, save=(0, "y"))
 
 
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None) -> Tensor:

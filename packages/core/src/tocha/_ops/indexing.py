@@ -17,6 +17,7 @@ from .._core.inplace import check_writable, write_back
 from .._core.record import ABSTRACT
 from .._core.tensor import Tensor, wrap
 from .._core.views import bump_version
+from .constants import zeros_as
 
 __all__: list[str] = []
 
@@ -164,12 +165,8 @@ def _put_rule(n: Any, g: Any) -> tuple:
     if n.edges[0] is None:
         gx = None
     elif not accumulate:
-        gx = index_put_op((g, zeros_like_value(gather_index((g, *indices), positions)), *indices), positions, False)
+        gx = index_put_op((g, zeros_as(gather_index((g, *indices), positions)), *indices), positions, False)
     return (gx, gv) + (None,) * len(indices)
-
-
-def zeros_like_value(v: Any) -> Any:
-    return v * 0
 
 
 index_put_op = operator("index_put", _put_kernel, _put_rule, lambda xs, *a: (xs[0].shape, xs[0].dtype), arity=None, save=("from2",), linear=True)

@@ -49,6 +49,11 @@ def new_last(xp: Any, shape: tuple, dtype: Any) -> Any:
     return to_first(xp.empty((shape[0], *shape[2:], shape[1]), dtype))
 
 
+def new_like(xp: Any, x: Any, shape: tuple) -> Any:
+    """An uninitialised array of ``shape`` in the memory order of ``x``: channels-last, or plain."""
+    return new_last(xp, shape, x.dtype) if channels_are_dense(x) else xp.empty(shape, x.dtype)
+
+
 def scratch(xp: Any, role: str, shape: tuple, dtype: Any) -> Any:
     """Uninitialised memory for one kernel call. On the CPU a thread keeps it by ``role``: fresh pages are slow."""
     dtype = np.dtype(dtype)
@@ -94,7 +99,7 @@ def on_arrays(fast: Callable, plain: Callable) -> Callable:
     """A backward rule that runs ``fast(xp, node, g)`` on real arrays and ``plain(node, g)`` on traced values."""
 
     def rule(n: Any, g: Any) -> tuple:
-        module = arrays.for_array(g)
+        module = arrays.for_array(next(iter(g.values())) if isinstance(g, dict) else g)
         return plain(n, g) if module is None else fast(module.xp, n, g)
 
     return rule

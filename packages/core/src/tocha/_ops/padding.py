@@ -10,7 +10,7 @@ from .._core.families import operator
 from .._core.templates import expected_tensor
 from .._core.tensor import Tensor
 from .convolution_checks import per_dimension
-from .layout import channels_are_dense
+from .layout import new_like
 
 __all__ = ["constant_pad_nd", "pad"]
 
@@ -27,14 +27,6 @@ def _pairs(pads: tuple, ndim: int) -> list:
 
 def _padded_shape(x: Any, pads: tuple) -> tuple:
     return tuple([n + low + high for n, (low, high) in zip(x.shape, _pairs(pads, len(x.shape)))])
-
-
-def new_like(xp: Any, x: Any, shape: tuple) -> Any:
-    """An uninitialised array of ``shape`` in the memory order of ``x``: channels-last or plain."""
-    if channels_are_dense(x):
-        n = len(shape)
-        return xp.empty((shape[0], *shape[2:], shape[1]), x.dtype).transpose(0, n - 1, *range(1, n - 1))
-    return xp.empty(shape, x.dtype)
 
 
 def _constant_kernel(xp: Any, x: Any, pads: tuple, value: Any) -> Any:

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from .._core.families import binary, half_as_float, inplace_method, method
+from .constants import ones_as, zeros_as
 from .ternary import where
 from .unary import exp, log
 
@@ -15,7 +16,7 @@ __all__ = ["arctan2", "atan2", "copysign", "fmax", "fmin", "gcd", "heaviside", "
 
 def _halved(g: Any, chosen: Any, equal: Any) -> Any:
     """The gradient of the chosen side; where both are equal each gets half."""
-    return where(equal, g * 0.5, where(chosen, g, g * 0))
+    return where(equal, g * 0.5, where(chosen, g, zeros_as(g)))
 
 
 maximum = binary("maximum", "maximum", lambda g, x, y: _halved(g, x > y, x == y), lambda g, x, y: _halved(g, y > x, x == y), ("xy", "xy"), inplace=False)
@@ -26,12 +27,12 @@ def _first_for_fmax(x: Any, y: Any) -> Any:
     return (x >= y) | (y != y)
 
 
-fmax = binary("fmax", "fmax", lambda g, x, y: where(_first_for_fmax(x, y), g, g * 0), lambda g, x, y: where(_first_for_fmax(x, y), g * 0, g), ("xy", "xy"), inplace=False)
-fmin = binary("fmin", "fmin", lambda g, x, y: where((x <= y) | (y != y), g, g * 0), lambda g, x, y: where((x <= y) | (y != y), g * 0, g), ("xy", "xy"), inplace=False)
+fmax = binary("fmax", "fmax", lambda g, x, y: where(_first_for_fmax(x, y), g, zeros_as(g)), lambda g, x, y: where(_first_for_fmax(x, y), zeros_as(g), g), ("xy", "xy"), inplace=False)
+fmin = binary("fmin", "fmin", lambda g, x, y: where((x <= y) | (y != y), g, zeros_as(g)), lambda g, x, y: where((x <= y) | (y != y), zeros_as(g), g), ("xy", "xy"), inplace=False)
 atan2 = binary("atan2", half_as_float(lambda xp, x, y: xp.arctan2(x, y)), lambda g, x, y: g * (y / (x * x + y * y)), lambda g, x, y: g * (-x / (x * x + y * y)), ("xy", "xy"), result="float")
 hypot = binary("hypot", half_as_float(lambda xp, x, y: xp.hypot(x, y)), lambda g, x, y: g * (x / hypot(x, y)), lambda g, x, y: g * (y / hypot(x, y)), ("xy", "xy"))
 copysign = binary(
-    "copysign", lambda xp, x, y: xp.copysign(x, y), lambda g, x, y: where(x == 0, g * 0, g * (copysign(x, y) / where(x == 0, x * 0 + 1, x))), lambda g, x, y: g * 0,
+    "copysign", lambda xp, x, y: xp.copysign(x, y), lambda g, x, y: where(x == 0, zeros_as(g), g * (copysign(x, y) / where(x == 0, ones_as(x), x))), lambda g, x, y: zeros_as(g),
     ("xy", ""), result="float",
 )  # fmt: skip
 nextafter = binary("nextafter", lambda xp, x, y: xp.nextafter(x, y), None, None)
@@ -58,7 +59,7 @@ def _xlogy_kernel(xp: Any, x: Any, y: Any) -> Any:
 
 
 xlogy = binary(
-    "xlogy", half_as_float(_xlogy_kernel), lambda g, x, y: where((x == 0) & (y <= 0), g * 0, g * log(y)), lambda g, x, y: g * (x / y), ("xy", "xy"), result="float"
+    "xlogy", half_as_float(_xlogy_kernel), lambda g, x, y: where((x == 0) & (y <= 0), zeros_as(g), g * log(y)), lambda g, x, y: g * (x / y), ("xy", "xy"), result="float"
 )
 heaviside = binary("heaviside", lambda xp, x, y: xp.where(x == 0, y, xp.where(x > 0, xp.ones_like(y), xp.zeros_like(y))), None, None)
 gcd = binary("gcd", "gcd", None, None)

@@ -10,6 +10,7 @@ from .._core import dtypes
 from .._core.families import binary, inplace_method, method
 from .._core.inplace import store
 from .._core.tensor import Tensor
+from .constants import zeros_as
 from .ternary import where
 from .unary import log, sqrt, square
 
@@ -18,7 +19,7 @@ __all__ = ["float_power", "pow"]
 
 def _dx(g: Any, x: Any, y: Any) -> Any:
     zero = y == 0
-    return where(zero, g * 0, g * (y * _pow(x, y - 1)))
+    return where(zero, zeros_as(g), g * (y * _pow(x, y - 1)))
 
 
 def _dy(g: Any, x: Any, y: Any) -> Any:
@@ -27,7 +28,7 @@ def _dy(g: Any, x: Any, y: Any) -> Any:
     power = _pow(x, y)
     positive = real_part(y) >= 0 if is_complex_value(y) else y >= 0
     nothing = (x == 0) & positive
-    return where(nothing, g * 0, g * (power * log(x)))
+    return where(nothing, zeros_as(g), g * (power * log(x)))
 
 
 def _power_kernel(xp: Any, x: Any, y: Any) -> Any:

@@ -97,6 +97,8 @@ def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
 
 def _prod_kernel(xp: Any, x: Any, dims: Any, keepdim: bool) -> Any:
     dtype = NP_INT64 if x.dtype.kind in "biu" else None
+    if not x.ndim:
+        return x.astype(dtype or x.dtype)
     if x.dtype.itemsize == 2 and x.dtype.kind in "fV":
         return xp.asarray(xp.multiply.reduce(x.astype(NP_FLOAT32), dims, None, None, keepdim)).astype(x.dtype)
     return xp.multiply.reduce(x, dims, dtype, None, keepdim)

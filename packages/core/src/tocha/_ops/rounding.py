@@ -9,6 +9,7 @@ import numpy as np
 from .._core.families import binary, half_as_float, inplace_method, method, unary
 from .._core.inplace import store
 from .._core.tensor import Tensor
+from .constants import zeros_as
 
 __all__ = ["ceil", "fix", "floor", "floor_divide", "fmod", "frac", "remainder", "round", "trunc"]
 
@@ -23,7 +24,7 @@ def _same_for_integers(name: str) -> Any:
 
 
 def _nothing(g: Any) -> Any:
-    return g * 0
+    return zeros_as(g)
 
 
 floor = unary("floor", _same_for_integers("floor"), _nothing, floating=False)
@@ -75,9 +76,9 @@ def _trunc_divide_kernel(xp: Any, x: Any, y: Any) -> Any:
     return xp.trunc(x / y)
 
 
-floor_divide = binary("floor_divide", half_as_float(_floor_divide_kernel), lambda g, x, y: g * 0, lambda g, x, y: g * 0,
+floor_divide = binary("floor_divide", half_as_float(_floor_divide_kernel), lambda g, x, y: zeros_as(g), lambda g, x, y: zeros_as(g),
                       operators=("__floordiv__", "__rfloordiv__", "__ifloordiv__"))  # fmt: skip
-trunc_divide = binary("trunc_divide", half_as_float(_trunc_divide_kernel), lambda g, x, y: g * 0, lambda g, x, y: g * 0, attach=False)
+trunc_divide = binary("trunc_divide", half_as_float(_trunc_divide_kernel), lambda g, x, y: zeros_as(g), lambda g, x, y: zeros_as(g), attach=False)
 
 
 def rounded_division(input: Any, other: Any, rounding_mode: str) -> Any:

@@ -14,6 +14,7 @@ from .._core.inplace import store
 from .._core.record import ABSTRACT
 from .._core.templates import common_dtype
 from .._core.tensor import Tensor, wrap
+from .constants import zeros_as
 
 __all__ = ["addcdiv", "addcmul", "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_", "lerp", "where"]
 
@@ -21,7 +22,7 @@ __all__ = ["addcdiv", "addcmul", "clamp", "clamp_", "clamp_max", "clamp_max_", "
 def _where_rule(n: Any, g: Any) -> tuple:
     (condition,) = n.saved
     sx, sy = n.attrs or (None, None)
-    zero = g * 0
+    zero = zeros_as(g)
     gx = None if n.edges[1] is None else where_op(condition, g, zero)
     gy = None if n.edges[2] is None else where_op(condition, zero, g)
     return None, None if gx is None else reduce_to(gx, sx), None if gy is None else reduce_to(gy, sy)
@@ -112,7 +113,7 @@ def _clamp_kernel(xp: Any, x: Any, low: Any, high: Any) -> Any:
 
 def _clamp_rule(n: Any, g: Any) -> tuple:
     x, low, high = n.saved
-    zero = g * 0
+    zero = zeros_as(g)
     inside: Any = None
     if low is not None:
         inside = x >= low
@@ -162,7 +163,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Any = None) -
 
 
 def full_of(input: Tensor, value: float) -> Tensor:
-    return input * 0 + value
+    return zeros_as(input) + value
 
 
 def clamp_min(input: Tensor, min: Any, *, out: Any = None) -> Tensor:

@@ -8,6 +8,7 @@ from typing import Any
 from .._core.abstract import Abstract
 from .._core.families import half_as_float, inplace_method, method, unary
 from .._core.tensor import Tensor
+from .constants import ones_as, zeros_as
 
 __all__ = [
     "abs", "abs_", "absolute", "acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "asin", "asinh", "atan",
@@ -58,13 +59,8 @@ def _sinc_rule(g: Any, x: Any) -> Any:
 
     px = x * math.pi
     zero = x == 0
-    safe = where(zero, x * 0 + 1, px)
-    return g * where(zero, px * (-math.pi / 3), (px * cos(px) - sin(px)) / (safe * x + zero_as(zero, x)))
-
-
-def zero_as(mask: Any, like: Any) -> Any:
-    """A boolean mask as ones and zeros of the dtype of ``like``."""
-    return mask * (like * 0 + 1)
+    safe = where(zero, ones_as(x), px)
+    return g * where(zero, px * (-math.pi / 3), (px * cos(px) - sin(px)) / (safe * where(zero, ones_as(x), x)))
 
 
 sinc = unary("sinc", half_as_float(_sinc_kernel), _sinc_rule, "x")
@@ -98,16 +94,16 @@ def _sgn_rule(g: Any, x: Any, y: Any) -> Any:
     from .ternary import where
 
     if not is_complex_value(x):
-        return g * 0
+        return zeros_as(g)
     size = abs(x)
     zero = size == 0
-    safe = where(zero, size * 0 + 1, size)
+    safe = where(zero, ones_as(size), size)
     r = real_part(y * conj(g))
-    return where(zero, g * 0, (g - y * r) / safe)
+    return where(zero, zeros_as(g), (g - y * r) / safe)
 
 
 sgn = unary("sgn", _sgn_kernel, _sgn_rule, "xy", floating=False, linear=True)
-sign = unary("sign", lambda xp, x: xp.sign(x) if x.dtype.kind != "b" else x.copy(), lambda g: g * 0, floating=False)
+sign = unary("sign", lambda xp, x: xp.sign(x) if x.dtype.kind != "b" else x.copy(), lambda g: zeros_as(g), floating=False)
 
 
 def _abs_rule(g: Any, x: Any) -> Any:

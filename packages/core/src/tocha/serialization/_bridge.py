@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._core import arrays, dtypes
-from ._storage import UNTYPED, UntypedStorage, address_of, type_for
+from ._storage import UNTYPED, UntypedStorage, address_of, on_device, type_for
 
 # attributes with which the core keeps a tensor's hooks; functions are not saved
 _HOOKS = frozenset({"_backward_hooks", "_post_accumulate_grad_hooks", "_retains"})
@@ -44,10 +44,10 @@ def strided(raw: Any) -> Strided:
     root = root_of(raw)
     start = address_of(raw) - address_of(root)
     regular = start >= 0 and start % itemsize == 0 and all([s >= 0 and s % itemsize == 0 for s in raw.strides])
-    if raw.size == 0 or not regular or not (root.flags.c_contiguous or root.flags.f_contiguous):
-        root, start = raw, 0
-        root = raw = raw.copy()
-    flat = (root if root.flags.c_contiguous else root.T).reshape(-1).view(np.uint8)
+    with on_device(raw):
+        if raw.size == 0 or not regular or not (root.flags.c_contiguous or root.flags.f_contiguous):
+            start, root = 0, (raw := raw.copy())
+        flat = (root if root.flags.c_contiguous else root.T).reshape(-1).view(np.uint8)
     stride = tuple([s // itemsize for s in raw.strides]) if raw.size else _dense_strides(raw.shape)
     return Strided(UntypedStorage(flat), start // itemsize, tuple(raw.shape), stride)
 
@@ -63,14 +63,15 @@ def _dense_strides(size: tuple) -> tuple:
 def view_of(storage: UntypedStorage, dtype: dtypes.dtype, offset: int, size: tuple, stride: tuple) -> Any:
     """The raw array that ``size`` and ``stride`` describe; the caller has checked that it lies inside ``storage``."""
     data, itemsize = storage._data, dtype.itemsize
-    if 0 in size:
-        return data[:0].view(dtype.np).reshape(size)
     byte_strides = tuple([s * itemsize for s in stride])
-    if isinstance(data, np.ndarray):
-        # unlike as_strided, this checks the bounds once more and keeps `data` as the view's base
-        return np.ndarray(size, dtype.np, buffer=data, offset=offset * itemsize, strides=byte_strides)
-    elements = data[: data.size // itemsize * itemsize].view(dtype.np)
-    return arrays.module_of(data).lib.stride_tricks.as_strided(elements[offset:], size, byte_strides)
+    with on_device(data):
+        if 0 in size:
+            return data[:0].view(dtype.np).reshape(size)
+        if isinstance(data, np.ndarray):
+            # unlike as_strided, this checks the bounds once more and keeps `data` as the view's base
+            return np.ndarray(size, dtype.np, buffer=data, offset=offset * itemsize, strides=byte_strides)
+        elements = data[: data.size // itemsize * itemsize].view(dtype.np)
+        return arrays.module_of(data).lib.stride_tricks.as_strided(elements[offset:], size, byte_strides)
 
 
 def tensor_class() -> Any:
@@ -136,7 +137,8 @@ def sparse_tensor(layout: Any, indices: Any, values: Any, size: tuple, is_coales
     if str(layout).rpartition(".")[2] != "sparse_coo":
         raise RuntimeError(f"the file holds a tensor of layout {layout}, of which tocha has only sparse_coo")
     options = {} if is_coalesced is None else {"is_coalesced": bool(is_coalesced)}
-    return tocha.sparse_coo_tensor(indices, values, size, check_invariants=True, **options)
+    make: Any = tocha.sparse_coo_tensor
+    return make(indices, values, size, check_invariants=True, **options)
 
 
 def layout(name: Any) -> Any:
@@ -151,10 +153,11 @@ def layout(name: Any) -> Any:
 def apply_lazy_bits(tensor: Any, metadata: dict[str, bool]) -> None:
     """Do to the values what PyTorch's lazy ``conj`` and ``neg`` bits promise; tocha has no such bits."""
     raw = tensor._data
-    if metadata.get("conj"):
-        raw = raw.conj()
-    if metadata.get("neg"):
-        raw = -raw
+    with on_device(raw):
+        if metadata.get("conj"):
+            raw = raw.conj()
+        if metadata.get("neg"):
+            raw = -raw
     tensor._data = raw
 
 
@@ -164,6 +167,7 @@ def reduce(obj: Any, reference: Any) -> Any:
     Args:
         reference: makes what the pickler takes for a storage, of the storage and its type.
     """
+    from .._core.generator import Generator
     from .._core.tensor import Size
     from ..nn.parameter import Parameter
     from . import _rebuild
@@ -171,6 +175,8 @@ def reduce(obj: Any, reference: Any) -> Any:
     base, kind = tensor_class(), type(obj)
     if kind is Size:
         return Size, (tuple(obj),)
+    if kind is Generator:
+        return Generator, (str(obj.device),), (obj.initial_seed(), None, obj.get_state())
     if kind.__name__ == "layout":
         return _rebuild.get_layout, (f"torch.{str(obj).rpartition('.')[2]}",)
     if not isinstance(obj, base):

@@ -24,6 +24,7 @@ _FROM_FILE: dict[tuple[str, str], Any] = {
 _TO_FILE: dict[int, tuple[str, str]] = {id(function): name for name, function in _FROM_FILE.items()}
 # modules that PyTorch has moved or that are compiled there
 _MOVED = {"torch.tensor": "torch._tensor", "torch._C": "torch", "torch.storage": "torch", "torch._tensor": "torch"}
+_ABSENT_DTYPES = ("bits", "complex32", "float4_", "float8_", "qint", "quint")
 
 
 def to_file(obj: Any, module: str, name: str) -> tuple[str, str]:
@@ -68,9 +69,11 @@ def known(module: str, name: str) -> Any:
             return storage_type(name)
         except KeyError:
             return None
-    if module == "torch":
-        return next((dtype for dtype in dtypes.ALL if dtype.name == name), None)
-    return None
+    if module != "torch":
+        return None
+    if name.startswith(_ABSENT_DTYPES):
+        raise RuntimeError(f"the file names dtype {name[:30]}, which tocha does not have")
+    return next((dtype for dtype in dtypes.ALL if dtype.name == name), None)
 
 
 def from_file(module: str, name: str) -> Any:

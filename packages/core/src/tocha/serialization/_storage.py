@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,7 @@ class StorageType:
 
     @property
     def dtype(self) -> dtypes.dtype:
+        """The type of the elements; bytes count as ``uint8``."""
         return named_dtype(self._dtype_name)
 
     @property
@@ -152,7 +154,8 @@ class UntypedStorage:
     def fill(self, data: np.ndarray) -> None:
         """Put a host array's bytes in."""
         if self._data is not None:
-            self._data[...] = arrays.to_device(data, self.device)
+            with on_device(self._data):
+                self._data[...] = arrays.to_device(data, self.device)
         waiting, self._waiting = self._waiting or [], None
         for action in waiting:
             action()
@@ -174,6 +177,13 @@ class TypedStorage:
 
     def __repr__(self) -> str:
         return f"TypedStorage(dtype={self.dtype}, device='{self.untyped.device}', size={len(self)})"
+
+
+def on_device(raw: Any) -> AbstractContextManager:
+    """Context in which arrays of ``raw``'s device may be made and changed: CuPy wants it to be the current one."""
+    if isinstance(raw, np.ndarray):
+        return nullcontext()
+    return arrays.module_of(raw).cuda.Device(raw.device.id)
 
 
 def address_of(raw: Any) -> int:

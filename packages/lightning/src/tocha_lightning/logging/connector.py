@@ -43,7 +43,7 @@ class LoggingConnector:
             return
         index = results.dataloader_idx if signature[8] else None
         entry = results.entries.get((hook, name, index))
-        if entry is None:
+        if entry is None or entry.signature is None:
             entry = self._new_entry(module, results, hook, name, value, signature, index)
         elif entry.signature != signature:
             raise MisconfigurationException(

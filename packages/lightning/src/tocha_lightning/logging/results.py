@@ -33,6 +33,7 @@ class Entry:
 
     __slots__ = (
         "add_dataloader_idx",
+        "bare_name",
         "batch_weighted",
         "computed",
         "dataloader_idx",
@@ -68,7 +69,8 @@ class Entry:
     ) -> None:
         prog_bar, logger, _, _, reduce_fx, enable_graph, _, _, add_dataloader_idx, _, _ = signature
         self.hook = hook
-        self.signature = signature
+        self.bare_name = name
+        self.signature: tuple[Any, ...] | None = signature
         self.prog_bar = prog_bar
         self.logger = logger is None or logger
         self.on_step = on_step
@@ -85,15 +87,18 @@ class Entry:
         self.step_name = f"{name}_step{suffix}" if forked else self.name
         self.epoch_name = f"{name}_epoch{suffix}" if forked else self.name
         self.batch_weighted = metric is None and on_epoch and self.reduce == "mean"
-        self.reset()
+        self._clear()
 
-    def reset(self) -> None:
-        """Forget all values."""
+    def _clear(self) -> None:
         self.value: Any = None
         self.weight: int = 0
         self.step_value: Any = None
         self.computed: Any = None
         self.fresh = False
+
+    def reset(self) -> None:
+        """Forget all values, those of a metric object too."""
+        self._clear()
         if self.metric is not None:
             self.metric.reset()
 
@@ -174,13 +179,30 @@ class Entry:
 
     def state(self) -> dict[str, Any]:
         """What a checkpoint keeps of an unfinished epoch."""
-        return {"value": self.value, "weight": self.weight, "step_value": self.step_value, "fresh": self.fresh}
+        return {
+            "hook": self.hook,
+            "name": self.bare_name,
+            "dataloader_idx": self.dataloader_idx,
+            "arguments": [self.prog_bar, self.logger, self.on_step, self.on_epoch, self.reduce, self.add_dataloader_idx],
+            "value": self.value,
+            "weight": self.weight,
+            "step_value": self.step_value,
+        }
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take up what `state` returned."""
-        self.value, self.weight = state["value"], state["weight"]
-        self.step_value, self.fresh = state["step_value"], state["fresh"]
-        self.computed = None
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Entry:
+        """An entry of a checkpoint; it stands until its value is logged again."""
+        prog_bar, logger, on_step, on_epoch, reduce, add_dataloader_idx = state["arguments"]
+        signature = (prog_bar, logger, on_step, on_epoch, reduce, False, False, None, add_dataloader_idx, None, False)
+        entry = cls(state["hook"], state["name"], signature, on_step, on_epoch, state["dataloader_idx"], None, None)
+        entry.signature = None
+        entry.take_up(state["value"], state["weight"], state["step_value"])
+        return entry
+
+    def take_up(self, value: Any, weight: int, step_value: Any) -> None:
+        """Go on from these values."""
+        self.value, self.weight, self.step_value = value, weight, step_value
+        self.computed, self.fresh = None, True
 
 
 class Results:
@@ -192,8 +214,6 @@ class Results:
         self.batch: Any = None
         self.batch_size: int | None = None
         self.dataloader_idx: int | None = None
-        # entries of a checkpoint, taken up by the first call of `log` with their key
-        self._pending: dict[str, dict[str, Any]] = {}
 
     def weight_of(self, entry: Entry, batch_size: int | None) -> int:
         """The weight of a step in the epoch's mean."""
@@ -207,11 +227,11 @@ class Results:
         return self.batch_size
 
     def add(self, key: tuple[str, str, int | None], entry: Entry) -> None:
-        """Register a new entry."""
+        """Register a new entry; it goes on from one of the same key that came from a checkpoint."""
+        saved = self.entries.get(key)
         self.entries[key] = entry
-        saved = self._pending.pop(repr(key), None)
-        if saved is not None and entry.metric is None:
-            entry.restore(saved)
+        if saved is not None and saved.fresh and entry.metric is None:
+            entry.take_up(saved.value, saved.weight, saved.step_value)
 
     def collect(
         self, on_step: bool, callback: dict[str, Any], log: dict[str, Any], progress_bar: dict[str, Any]
@@ -241,12 +261,14 @@ class Results:
         """Forget the values of the epoch, keep the entries."""
         for entry in self.entries.values():
             entry.reset()
-        self._pending = {}
 
-    def state_dict(self) -> dict[str, Any]:
-        """The values of an unfinished epoch."""
-        return {repr(key): entry.state() for key, entry in self.entries.items() if entry.fresh and entry.metric is None}
+    def state_dict(self) -> list[dict[str, Any]]:
+        """The values of an unfinished epoch. Metric objects keep their own state."""
+        return [entry.state() for entry in self.entries.values() if entry.fresh and entry.metric is None]
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
+    def load_state_dict(self, states: list[dict[str, Any]]) -> None:
         """Take up the values of an unfinished epoch."""
-        self._pending = dict(state)
+        for state in states:
+            entry = Entry.from_state(state)
+            index = entry.dataloader_idx if entry.add_dataloader_idx else None
+            self.entries[(entry.hook, entry.bare_name, index)] = entry

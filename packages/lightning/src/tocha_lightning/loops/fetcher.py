@@ -31,6 +31,11 @@ class BatchFetcher:
         for _ in range(batches):
             next(self)
 
+    def passed_over(self, batches: int) -> None:
+        """The loader itself has left out its first `batches` batches."""
+        self.fetched += batches
+        self.done = self._length is not None and self.fetched >= self._length
+
     def __iter__(self) -> BatchFetcher:
         return self
 

@@ -206,7 +206,7 @@ class FitLoop:
             assert self.combined_loader is not None
             trainer._logging._callback.update(restored.get("callback_metrics", {}))
             trainer._logging.in_batch = True
-            self.epoch_loop.results.load_state_dict(restored.get("results", {}))
+            self.epoch_loop.results.load_state_dict(restored.get("results", []))
             for name, parameter in trainer.lightning_module.named_parameters():
                 if name in restored.get("gradients", {}):
                     parameter.grad = restored["gradients"][name].to(parameter.device)
@@ -216,7 +216,11 @@ class FitLoop:
             if self._epoch_rng is not None:
                 set_rng_states(self._epoch_rng["global"])
                 restore_generators(self.combined_loader, self._epoch_rng["loaders"])
-            fetcher = fetcher_after(self.combined_loader, self.epoch_loop.batch_progress.current.ready, trainer.profiler)
+            passed = self.epoch_loop.batch_progress.current.ready
+            fetcher = fetcher_after(self.combined_loader, passed, trainer.profiler)
+            if not passed:
+                # the first batch is done again: its order is yet to be drawn
+                return fetcher
         if restored.get("rng") is not None:
             set_rng_states(restored["rng"]["global"])
             if self.combined_loader is not None:

@@ -38,21 +38,23 @@ def position(trainer: Any) -> str:
 
 
 class _Skipping:
-    """A batch sampler without its first batches."""
+    """A batch sampler that can pass over batches once it is being read."""
 
-    def __init__(self, batch_sampler: Any, skipped: int) -> None:
+    def __init__(self, batch_sampler: Any) -> None:
         self._batch_sampler = batch_sampler
-        self._skipped = skipped
+        self._iterator: Iterator[Any] = iter(())
 
     def __iter__(self) -> Iterator[Any]:
-        iterator = iter(self._batch_sampler)
-        for _ in range(self._skipped):
-            if next(iterator, None) is None:
-                return
-        yield from iterator
+        self._iterator = iter(self._batch_sampler)
+        return self._iterator
 
     def __len__(self) -> int:
-        return max(0, len(self._batch_sampler) - self._skipped)
+        return len(self._batch_sampler)
+
+    def skip(self, batches: int) -> None:
+        """Draw the indices of so many batches and forget them."""
+        for _ in range(batches):
+            next(self._iterator, None)
 
 
 def fetcher_after(combined: CombinedLoader, batches: int, profiler: Any) -> BatchFetcher:
@@ -72,11 +74,14 @@ def fetcher_after(combined: CombinedLoader, batches: int, profiler: Any) -> Batc
         fetcher = BatchFetcher(combined, profiler, name)
         fetcher.skip(batches)
         return fetcher
+    sampler = _Skipping(loader.batch_sampler)
     rest = copy.copy(combined)
-    rest.flattened = [with_sampling(loader, batch_sampler=_Skipping(loader.batch_sampler, batches))]
-    if combined.limits is not None:
-        rest.limits = [limit - batches for limit in combined.limits]
-    return BatchFetcher(rest, profiler, name)
+    rest.flattened = [with_sampling(loader, batch_sampler=sampler)]
+    fetcher = BatchFetcher(rest, profiler, name)
+    # not before the loader has made its iterator: both draw from the random generator, in this order
+    sampler.skip(batches)
+    fetcher.passed_over(batches)
+    return fetcher
 
 
 def _generators(combined: CombinedLoader | None) -> Iterator[Any]:

@@ -1,0 +1,6 @@
+"""Parts of the loader."""
+
+from . import collate as collate
+from . import fetch as fetch
+from . import pin_memory as pin_memory
+from . import worker as worker
