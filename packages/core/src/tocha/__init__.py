@@ -25,19 +25,27 @@ from ._ops.binary import *
 from ._ops.complex import *
 from ._ops.contraction import *
 from ._ops.conversion import *
+from ._ops.convolution import *
 from ._ops.creation import *
 from ._ops.cumulative import *
+from ._ops.einsum import *
 from ._ops.extremes import *
 from ._ops.indexing import *
 from ._ops.logic import *
 from ._ops.movement import *
 from ._ops.nonzero import *
+from ._ops.normalization import *
+from ._ops.padding import *
 from ._ops.pairwise import *
+from ._ops.pooling import *
 from ._ops.power import *
+from ._ops.products import *
 from ._ops.random import *
 from ._ops.reduction import *
 from ._ops.rounding import *
 from ._ops.selection import *
+from ._ops.sorting import *
+from ._ops.special_functions import *
 from ._ops.splitting import *
 from ._ops.ternary import *
 from ._ops.unary import *
@@ -70,6 +78,7 @@ _LAZY = {
     "autograd": "tocha.autograd",
     "cuda": "tocha.cuda",
     "testing": "tocha.testing",
+    "special": "tocha.special",
     "set_printoptions": "tocha._core.printing:set_printoptions",
     "random": "tocha.random",
 }

@@ -23,6 +23,8 @@ __all__ = ["celu", "celu_", "hardshrink", "prelu", "relu", "relu_", "selu", "sel
 
 ndarray = np.ndarray
 f32, f64 = NP_FLOAT32, NP_FLOAT64
+# what a gradient is in plain backward on the CPU: rules with a NumPy-only short cut ask for it
+NUMPY = frozenset({ndarray, np.float32, np.float64})
 _INTEGER_OF_SIZE = {2: np.dtype("int16"), 4: np.dtype("int32"), 8: np.dtype("int64")}
 _zeros: dict[np.dtype, Any] = {}
 
@@ -105,7 +107,7 @@ _relu_op = relu.op  # type: ignore[attr-defined]
 
 def _relu_backward(n: Any, g: Any) -> tuple:
     (y,) = n.saved
-    return (_gate_kernel(np, g, y > 0) if type(g) is ndarray else gate(g, y > 0),)
+    return (_gate_kernel(np, g, y > 0) if type(g) in NUMPY else gate(g, y > 0),)
 
 
 _relu_op.backward = _relu_backward

@@ -217,7 +217,6 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     shape = tuple([t._data.shape[0] for t in parts])
     grids = [expand(t.view(*[-1 if i == j else 1 for j in range(len(parts))]), *shape) for i, t in enumerate(parts)]  # type: ignore[attr-defined]
     if swap:
-        grids = [g.transpose(0, 1) for g in grids]  # type: ignore[attr-defined]
         grids[0], grids[1] = grids[1], grids[0]
     return tuple(grids)
 

@@ -366,7 +366,9 @@ def arange(*args: Any, start: Any = None, end: Any = None, step: Any = None, out
         RuntimeError: ``step`` is 0 or leads away from ``end``.
     """
     values = [a.item() if isinstance(a, Tensor) else a for a in args]
-    if len(values) == 1:
+    if len(values) == 1 and end is not None:
+        start = values[0]
+    elif len(values) == 1:
         start, end = 0 if start is None else start, values[0]
     elif len(values) >= 2:
         start, end = values[:2]

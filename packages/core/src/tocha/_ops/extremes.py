@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from .._core.broadcast import operators
 from .._core.dtypes import NP_INT64
 from .._core.families import method, operator
 from .._core.inplace import store
+from .._core.return_types import named
 from .._core.tensor import Tensor
 from .constants import mask_as
 from .dims import kept_shape, reduced_shape, wrap_dim, wrap_dims
@@ -20,9 +20,9 @@ from .selection import scatter_zeros
 
 __all__ = ["amax", "amin", "aminmax", "argmax", "argmin", "max", "min"]
 
-max_result = namedtuple("max", ["values", "indices"])
-min_result = namedtuple("min", ["values", "indices"])
-aminmax_result = namedtuple("aminmax", ["min", "max"])
+max_result = named("max", "values", "indices")
+min_result = named("min", "values", "indices")
+aminmax_result = named("aminmax", "min", "max")
 
 
 def _check_not_empty(name: str, x: Tensor, dims: tuple[int, ...] | None) -> None:

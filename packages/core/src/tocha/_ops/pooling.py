@@ -9,10 +9,7 @@ from .average_pooling import avg_pool
 from .max_pooling import max_pool, max_pool_indices, pooled_size, regular_windows
 from .pooling_checks import batched, check_dtype, check_tensor, unbatched, window_arguments
 
-__all__ = [
-    "avg_pool1d", "avg_pool2d", "avg_pool3d", "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool2d_with_indices",
-    "max_pool3d", "max_pool3d_with_indices",
-]  # fmt: skip
+__all__ = ["avg_pool1d", "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool3d"]
 
 
 def _max(

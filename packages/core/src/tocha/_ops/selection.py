@@ -10,7 +10,7 @@ from .._core.broadcast import operators
 from .._core.families import inplace_method, method, operator
 from .._core.inplace import store
 from .._core.tensor import Tensor
-from .constants import zeros_as
+from .constants import ones_as, zeros_as
 from .dims import wrap_dim
 
 __all__ = ["gather", "index_add", "index_copy", "index_fill", "index_select", "masked_fill", "masked_scatter", "masked_select", "put",
@@ -45,7 +45,7 @@ gather_dim = operator("gather", _gather_kernel, _gather_rule, lambda x, index, d
 
 def _scatter_zeros_kernel(xp: Any, g: Any, index: Any, dim: int, shape: tuple) -> Any:
     out = xp.zeros(shape, g.dtype)
-    if not shape:
+    if not shape or not index.size:
         return out + g.sum()
     full = along(xp, index, dim)
     if tuple(g.shape) != tuple(index.shape):
@@ -320,9 +320,9 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     dim = wrap_dim(dim, len(input._data.shape))
     x = _lifted(input)
     _check_range(index, x._data.shape[dim])
-    shape = tuple([index._data.shape[0] if d == dim else n for d, n in enumerate(x._data.shape)])
-    source = operators["expand"](filler, shape)
-    result = scatter_op(x, _spread(index, dim, source), source, dim, shape) if _has_elements(index) else x.clone()  # type: ignore[attr-defined]
+    named = zeros_as(x).bool()  # type: ignore[attr-defined]
+    view = named.index_copy(dim, index, ones_as(named.index_select(dim, index))) if _has_elements(index) else named
+    result = operators["where"](view, filler, x)
     return result if input._data.shape else operators["view"](result, ())
 
 

@@ -28,7 +28,12 @@ class Bucket:
     """
 
     def __init__(
-        self, xp: Any, params: list[Tensor], states: list[dict[str, Any]], names: tuple[str, ...], scalar_names: tuple[str, ...]
+        self,
+        xp: Any,
+        params: list[Tensor],
+        states: list[dict[str, Any]],
+        names: tuple[str, ...],
+        scalar_names: tuple[str, ...],
     ) -> None:
         self.params, self.scalar_names = params, scalar_names
         self.array_type, self.dtype = type(params[0]._data), params[0]._data.dtype

@@ -40,15 +40,15 @@ def direction(p: Any, g: Any, weight_decay: Any, maximize: bool) -> Any:
 class Elementwise(Optimizer):
     """Base of the optimizers that work number by number; a subclass says how in a few lines.
 
-    It defines ``rule``, the update in plain formulas, which runs on raw arrays and, with ``differentiable=True``, on
-    tensors; and where speed matters ``kernel``, the same update in place. The rest is here: groups, state, the flat
+    It defines ``_rule``, the update in plain formulas, which runs on raw arrays and, with ``differentiable=True``, on
+    tensors; and where speed matters ``_kernel``, the same update in place. The rest is here: groups, state, the flat
     buffer of small parameters, blocks of large ones, low precision and complex numbers.
     """
 
     # 0-d tensors of state on the CPU, in PyTorch's layout
-    scalar_names: tuple[str, ...] = ("step",)
-    # kernel(xp) -> update(p, g, arrays, u, w, numbers, constants), in place; u and w are scratch
-    kernel: Callable[[Any], Callable] | None = None
+    _scalar_names: tuple[str, ...] = ("step",)
+    # _kernel(xp) -> update(p, g, arrays, u, w, numbers, constants), in place; u and w are scratch
+    _kernel: Callable[[Any], Callable] | None = None
 
     def __init__(self, params: ParamsT, defaults: dict[str, Any]) -> None:
         super().__init__(params, defaults)
@@ -56,29 +56,31 @@ class Elementwise(Optimizer):
 
     # ------------------------------------------------------------ what subclasses say
 
-    def array_names(self, group: dict[str, Any]) -> tuple[str, ...]:
+    def _array_names(self, group: dict[str, Any]) -> tuple[str, ...]:
         """The state's arrays, in the order in which the rule takes them."""
         raise NotImplementedError
 
-    def first_scalars(self, group: dict[str, Any]) -> tuple[float, ...]:
+    def _first_scalars(self, group: dict[str, Any]) -> tuple[float, ...]:
         """The scalars before the first step."""
         return (0.0,)
 
-    def first_array(self, name: str, p: Any, g: Any, group: dict[str, Any]) -> Any:
+    def _first_array(self, name: str, p: Any, g: Any, group: dict[str, Any]) -> Any:
         """A state array before the first step (raw)."""
         return array_modules.module_of(p).zeros_like(p)
 
-    def numbers(self, group: dict[str, Any], scalars: tuple[float, ...], number: Callable[[Any], Any]) -> tuple[tuple, Any]:
+    def _numbers(
+        self, group: dict[str, Any], scalars: tuple[float, ...], number: Callable[[Any], Any]
+    ) -> tuple[tuple, Any]:
         """The scalars after this step, and what the rule needs besides arrays, as numbers."""
         raise NotImplementedError
 
     @staticmethod
-    def rule(xp: Any, p: Any, g: Any, arrays: tuple, n: Any) -> tuple:
+    def _rule(xp: Any, p: Any, g: Any, arrays: tuple, n: Any) -> tuple:
         """``(new p, new arrays…)``; ``xp`` is the array module, or ``tocha`` for tensors."""
         raise NotImplementedError
 
     @staticmethod
-    def constants(n: Any) -> tuple[float, ...]:
+    def _constants(n: Any) -> tuple[float, ...]:
         """Numbers that the kernel wants as 0-d arrays, which are faster than Python's floats."""
         return ()
 
@@ -110,13 +112,13 @@ class Elementwise(Optimizer):
 
     def _step_bucket(self, plan: Plan, bucket: Bucket, group: dict[str, Any]) -> None:
         if bucket.ready(self.state):
-            scalars, n = self.numbers(group, bucket.values, number)
+            scalars, n = self._numbers(group, bucket.values, number)
             if bucket.tools is not None:
                 kernel, u, w, constants = bucket.tools
-                kernel(bucket.flat, bucket.gradient, bucket.arrays, u, w, n, constants(self.constants(n)))
+                kernel(bucket.flat, bucket.gradient, bucket.arrays, u, w, n, constants(self._constants(n)))
             else:
                 self._update(bucket.flat, bucket.gradient, bucket.arrays, n)
-                if self.kernel is not None and bucket.flat.size <= BLOCK:
+                if self._kernel is not None and bucket.flat.size <= BLOCK:
                     kernel, u, w, constants = self._tools(bucket.xp, bucket.dtype)
                     bucket.tools = (kernel, u[: bucket.flat.size], w[: bucket.flat.size], constants)
             bucket.written(scalars)
@@ -129,46 +131,48 @@ class Elementwise(Optimizer):
     def _step_one(self, p: Tensor, group: dict[str, Any]) -> None:
         g = p._grad
         if getattr(g, "is_sparse", False):
-            self.step_sparse(p, group)
+            self._step_sparse(p, group)
             return
-        raw, names = p._data, self.array_names(group)
+        raw, names = p._data, self._array_names(group)
         state = self._state_of(p, names, group)
-        scalars, n = self.numbers(group, tuple([number(state[name]) for name in self.scalar_names]), number)
+        scalars, n = self._numbers(group, tuple([number(state[name]) for name in self._scalar_names]), number)
         self._apply(raw, g._data, tuple([state[name]._data for name in names]), n)
-        for name, value in zip(self.scalar_names, scalars, strict=True):
+        for name, value in zip(self._scalar_names, scalars, strict=True):
             state[name]._data[...] = value
         bump_version(p)
 
-    def step_sparse(self, p: Tensor, group: dict[str, Any]) -> None:
+    def _step_sparse(self, p: Tensor, group: dict[str, Any]) -> None:
         """Step a parameter whose gradient is sparse; most optimizers cannot."""
         raise RuntimeError(f"{type(self).__name__} does not support sparse gradients")
 
     def _state_of(self, p: Tensor, names: tuple[str, ...], group: dict[str, Any]) -> dict[str, Any]:
-        if not names and not self.scalar_names:
+        if not names and not self._scalar_names:
             return {}  # and no entry, as PyTorch has none
         state = self.state[p]
-        missing = [name for name in (*self.scalar_names, *names) if name not in state]
+        missing = [name for name in (*self._scalar_names, *names) if name not in state]
         if missing:
-            firsts = dict(zip(self.scalar_names, self.first_scalars(group), strict=True))
+            firsts = dict(zip(self._scalar_names, self._first_scalars(group), strict=True))
             for name in missing:
                 if name in firsts:
                     state[name] = tocha.tensor(firsts[name], dtype=scalar_dtype())
                 else:
-                    state[name] = wrap(self.first_array(name, p._data, p._grad._data, group))
+                    state[name] = wrap(self._first_array(name, p._data, p._grad._data, group))
         return state
 
     def _step_tensors(self, p: Tensor, group: dict[str, Any]) -> None:
         """The step as a differentiable function: of the gradient, and of options that are tensors."""
-        names = self.array_names(group)
+        names = self._array_names(group)
         state = self._state_of(p, names, group)
-        scalars, n = self.numbers(group, tuple([number(state[name]) for name in self.scalar_names]), lambda value: value)
+        scalars, n = self._numbers(
+            group, tuple([number(state[name]) for name in self._scalar_names]), lambda value: value
+        )
         with tocha.enable_grad():
             parts = tocha.view_as_real if p.is_complex() else lambda t: t
             whole = tocha.view_as_complex if p.is_complex() else lambda t: t
-            values = self.rule(tocha, parts(p), parts(p.grad), tuple([parts(state[name]) for name in names]), n)
+            values = self._rule(tocha, parts(p), parts(p.grad), tuple([parts(state[name]) for name in names]), n)
             for target, value in zip((p, *[state[name] for name in names]), values, strict=True):
                 target.copy_(whole(value))
-        for name, value in zip(self.scalar_names, scalars, strict=True):
+        for name, value in zip(self._scalar_names, scalars, strict=True):
             state[name].fill_(number(value))
 
     # ------------------------------------------------------------ raw arrays
@@ -193,16 +197,16 @@ class Elementwise(Optimizer):
     def _update(self, p: Any, g: Any, arrays: tuple, n: Any) -> None:
         """Update flat real arrays in place, block by block."""
         xp, dtype, size = array_modules.module_of(p), p.dtype, p.size
-        if type(self).kernel is None:
+        if type(self)._kernel is None:
             for i in range(0, size, BLOCK):
                 part = slice(i, i + BLOCK)
                 blocks = tuple([a[part] for a in arrays])
-                values = self.rule(xp, p[part], g[part], blocks, n)
+                values = self._rule(xp, p[part], g[part], blocks, n)
                 for target, value in zip((p[part], *blocks), values, strict=True):
                     target[...] = value
             return
         kernel, u, w, as_constants = self._tools(xp, dtype)
-        constants = as_constants(self.constants(n))
+        constants = as_constants(self._constants(n))
         if size <= BLOCK:
             kernel(p, g, arrays, u[:size], w[:size], n, constants)
             return
@@ -214,9 +218,9 @@ class Elementwise(Optimizer):
     def _tools(self, xp: Any, dtype: Any) -> tuple:
         tools = self._tool_cache.get((xp, dtype))
         if tools is None:
-            assert self.kernel is not None
-            constants = _constants(dtype) if xp is np else tuple
-            tools = (type(self).kernel(xp), xp.empty(BLOCK, dtype), xp.empty(BLOCK, dtype), constants)  # type: ignore[misc]
+            assert self._kernel is not None
+            constants = _as_constants(dtype) if xp is np else tuple
+            tools = (type(self)._kernel(xp), xp.empty(BLOCK, dtype), xp.empty(BLOCK, dtype), constants)  # type: ignore[misc]
             self._tool_cache[xp, dtype] = tools
         return tools
 
@@ -230,7 +234,7 @@ class Elementwise(Optimizer):
         super().__setstate__(state)
         self._forget_plans()
         for p_state in self.state.values():
-            for name in self.scalar_names:
+            for name in self._scalar_names:
                 # PyTorch before 1.12 kept numbers here.
                 if name in p_state and not isinstance(p_state[name], Tensor):
                     p_state[name] = tocha.tensor(float(p_state[name]), dtype=scalar_dtype())
@@ -239,12 +243,12 @@ class Elementwise(Optimizer):
         plan = self._plans.get(index)
         if plan is not None and plan.fits(group["params"], self.state):
             return plan
-        names = self.array_names(group)
+        names = self._array_names(group)
 
         def state_of(p: Tensor) -> dict[str, Any]:
             return self._state_of(p, names, group)
 
-        plan = self._plans[index] = Plan(group["params"], self.state, state_of, names, self.scalar_names, plan)
+        plan = self._plans[index] = Plan(group["params"], self.state, state_of, names, self._scalar_names, plan)
         return plan
 
 
@@ -257,7 +261,7 @@ def rounded(value: float) -> float:
     return float(np.float32(value)) if scalar_dtype() == tocha.float32 else value
 
 
-def _constants(dtype: Any) -> Callable[[tuple[float, ...]], list]:
+def _as_constants(dtype: Any) -> Callable[[tuple[float, ...]], list]:
     """Numbers to 0-d arrays; those of the previous step are used again where a number has not changed."""
     last: dict[int, tuple[float, np.ndarray]] = {}
 

@@ -70,17 +70,15 @@ class Adadelta(Elementwise):
         }  # fmt: skip
         super().__init__(params, defaults)
 
-    def array_names(self, group: dict[str, Any]) -> tuple[str, ...]:
+    def _array_names(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("square_avg", "acc_delta")
 
-    def numbers(self, group: dict[str, Any], scalars: tuple, number: Callable[[Any], Any]) -> tuple[tuple, _Numbers]:
-        n = _Numbers(
-            number(group["lr"]), group["rho"], group["eps"], number(group["weight_decay"]), group["maximize"]
-        )
+    def _numbers(self, group: dict[str, Any], scalars: tuple, number: Callable[[Any], Any]) -> tuple[tuple, _Numbers]:
+        n = _Numbers(number(group["lr"]), group["rho"], group["eps"], number(group["weight_decay"]), group["maximize"])
         return (scalars[0] + 1,), n
 
     @staticmethod
-    def rule(xp: Any, p: Any, g: Any, arrays: tuple, n: _Numbers) -> tuple:
+    def _rule(xp: Any, p: Any, g: Any, arrays: tuple, n: _Numbers) -> tuple:
         square, steps = arrays
         g = direction(p, g, n.weight_decay, n.maximize)
         square = square * n.rho + g * g * (1 - n.rho)

@@ -81,12 +81,12 @@ class Adagrad(Elementwise):
             for p in group["params"]:
                 state = self.state[p]
                 state["step"] = tocha.tensor(0.0, dtype=scalar_dtype())
-                state["sum"] = wrap(self.first_array("sum", p._data, None, group))
+                state["sum"] = wrap(self._first_array("sum", p._data, None, group))
 
-    def array_names(self, group: dict[str, Any]) -> tuple[str, ...]:
+    def _array_names(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("sum",)
 
-    def first_array(self, name: str, p: Any, g: Any, group: dict[str, Any]) -> Any:
+    def _first_array(self, name: str, p: Any, g: Any, group: dict[str, Any]) -> Any:
         start = self.defaults["initial_accumulator_value"]
         return array_modules.module_of(p).full_like(p, complex(start, start) if p.dtype.kind == "c" else start)
 
@@ -96,13 +96,13 @@ class Adagrad(Elementwise):
             for p in group["params"]:
                 self.state[p]["sum"].share_memory_()
 
-    def numbers(self, group: dict[str, Any], scalars: tuple, number: Callable[[Any], Any]) -> tuple[tuple, _Numbers]:
+    def _numbers(self, group: dict[str, Any], scalars: tuple, number: Callable[[Any], Any]) -> tuple[tuple, _Numbers]:
         step = scalars[0] + 1
         lr = number(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
         return (step,), _Numbers(lr, group["eps"], number(group["weight_decay"]), group["maximize"])
 
     @staticmethod
-    def rule(xp: Any, p: Any, g: Any, arrays: tuple, n: _Numbers) -> tuple:
+    def _rule(xp: Any, p: Any, g: Any, arrays: tuple, n: _Numbers) -> tuple:
         g = direction(p, g, n.weight_decay, n.maximize)
         total = arrays[0] + g * g
         return p - g / (xp.sqrt(total) + n.eps) * n.lr, total

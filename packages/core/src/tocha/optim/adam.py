@@ -95,13 +95,13 @@ class Adam(Elementwise):
         }  # fmt: skip
         super().__init__(params, defaults)
 
-    def array_names(self, group: dict[str, Any]) -> tuple[str, ...]:
+    def _array_names(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("exp_avg", "exp_avg_sq", "max_exp_avg_sq") if group["amsgrad"] else ("exp_avg", "exp_avg_sq")
 
-    def step_sparse(self, p: Tensor, group: dict[str, Any]) -> None:
+    def _step_sparse(self, p: Tensor, group: dict[str, Any]) -> None:
         raise RuntimeError("Adam does not support sparse gradients, please consider SparseAdam instead")
 
-    def numbers(self, group: dict[str, Any], scalars: tuple, number: Callable[[Any], Any]) -> tuple[tuple, _Numbers]:
+    def _numbers(self, group: dict[str, Any], scalars: tuple, number: Callable[[Any], Any]) -> tuple[tuple, _Numbers]:
         step = scalars[0] + 1
         beta1, beta2 = group["betas"]
         beta1, beta2 = number(beta1), number(beta2)
@@ -113,7 +113,7 @@ class Adam(Elementwise):
         return (step,), n
 
     @staticmethod
-    def rule(xp: Any, p: Any, g: Any, arrays: tuple, n: _Numbers) -> tuple:
+    def _rule(xp: Any, p: Any, g: Any, arrays: tuple, n: _Numbers) -> tuple:
         mean, square, *largest = arrays
         g = direction(p, g, 0 if n.decoupled else n.weight_decay, n.maximize)
         if n.decoupled and nonzero(n.weight_decay):
@@ -128,14 +128,14 @@ class Adam(Elementwise):
         return (p - mean / denominator * (n.lr / n.correction1), mean, square, *largest)
 
     @staticmethod
-    def constants(n: _Numbers) -> tuple[float, ...]:
+    def _constants(n: _Numbers) -> tuple[float, ...]:
         decay = 1 - n.lr * n.weight_decay if n.decoupled else n.weight_decay
         # p -= lr / c1 * mean / (root / c2 + eps) with the factors moved under the fraction: one pass less.
         rate = n.lr / n.correction1 or math.inf
         return decay, 1 - n.beta1, n.beta2, 1 - n.beta2, 1 / (rate * n.root_correction2), n.eps / rate
 
     @staticmethod
-    def kernel(xp: Any) -> Callable:
+    def _kernel(xp: Any) -> Callable:
         add, subtract, multiply, divide, sqrt = xp.add, xp.subtract, xp.multiply, xp.divide, xp.sqrt
 
         def update(p: Any, g: Any, arrays: Any, u: Any, w: Any, n: _Numbers, constants: list) -> None:

@@ -71,17 +71,17 @@ class Adamax(Elementwise):
         }  # fmt: skip
         super().__init__(params, defaults)
 
-    def array_names(self, group: dict[str, Any]) -> tuple[str, ...]:
+    def _array_names(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("exp_avg", "exp_inf")
 
-    def numbers(self, group: dict[str, Any], scalars: tuple, number: Callable[[Any], Any]) -> tuple[tuple, _Numbers]:
+    def _numbers(self, group: dict[str, Any], scalars: tuple, number: Callable[[Any], Any]) -> tuple[tuple, _Numbers]:
         step = scalars[0] + 1
         beta1, beta2 = group["betas"]
         lr = number(group["lr"]) / (1 - beta1**step)
         return (step,), _Numbers(lr, beta1, beta2, group["eps"], number(group["weight_decay"]), group["maximize"])
 
     @staticmethod
-    def rule(xp: Any, p: Any, g: Any, arrays: tuple, n: _Numbers) -> tuple:
+    def _rule(xp: Any, p: Any, g: Any, arrays: tuple, n: _Numbers) -> tuple:
         mean, largest = arrays
         g = direction(p, g, n.weight_decay, n.maximize)
         mean = mean + (g - mean) * (1 - n.beta1)

@@ -48,7 +48,7 @@ class ASGD(Elementwise):
     0.75
     """
 
-    scalar_names = ("step", "eta", "mu")
+    _scalar_names = ("step", "eta", "mu")
 
     def __init__(
         self,
@@ -71,13 +71,13 @@ class ASGD(Elementwise):
         }  # fmt: skip
         super().__init__(params, defaults)
 
-    def array_names(self, group: dict[str, Any]) -> tuple[str, ...]:
+    def _array_names(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("ax",)
 
-    def first_scalars(self, group: dict[str, Any]) -> tuple[float, ...]:
+    def _first_scalars(self, group: dict[str, Any]) -> tuple[float, ...]:
         return (0.0, float(group["lr"]), 1.0)
 
-    def numbers(self, group: dict[str, Any], scalars: tuple, number: Callable[[Any], Any]) -> tuple[tuple, _Numbers]:
+    def _numbers(self, group: dict[str, Any], scalars: tuple, number: Callable[[Any], Any]) -> tuple[tuple, _Numbers]:
         step, eta, mu = scalars
         step += 1
         lr, lambd = number(group["lr"]), group["lambd"]
@@ -86,7 +86,7 @@ class ASGD(Elementwise):
         return (step, eta_next, mu_next), _Numbers(eta, mu, lambd, number(group["weight_decay"]), group["maximize"])
 
     @staticmethod
-    def rule(xp: Any, p: Any, g: Any, arrays: tuple, n: _Numbers) -> tuple:
+    def _rule(xp: Any, p: Any, g: Any, arrays: tuple, n: _Numbers) -> tuple:
         average = arrays[0]
         g = direction(p, g, n.weight_decay, n.maximize)
         p = p * (1 - n.lambd * n.eta) - g * n.eta

@@ -70,7 +70,9 @@ class Muon(Optimizer):
         for group in self.param_groups:
             for p in group["params"]:
                 if p.ndim != 2:
-                    raise ValueError(f"Muon only supports 2D parameters whereas we found a parameter with size: {p.size()}")
+                    raise ValueError(
+                        f"Muon only supports 2D parameters whereas we found a parameter with size: {p.size()}"
+                    )
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change the parameters by their gradients; a ``closure`` that computes the loss is called first."""

@@ -54,7 +54,7 @@ class NAdam(Elementwise):
     0.004
     """
 
-    scalar_names = ("step", "mu_product")
+    _scalar_names = ("step", "mu_product")
 
     def __init__(
         self,
@@ -82,18 +82,18 @@ class NAdam(Elementwise):
         }  # fmt: skip
         super().__init__(params, defaults)
 
-    def array_names(self, group: dict[str, Any]) -> tuple[str, ...]:
+    def _array_names(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("exp_avg", "exp_avg_sq")
 
-    def first_scalars(self, group: dict[str, Any]) -> tuple[float, ...]:
+    def _first_scalars(self, group: dict[str, Any]) -> tuple[float, ...]:
         return (0.0, 1.0)
 
-    def numbers(self, group: dict[str, Any], scalars: tuple, number: Callable[[Any], Any]) -> tuple[tuple, _Numbers]:
+    def _numbers(self, group: dict[str, Any], scalars: tuple, number: Callable[[Any], Any]) -> tuple[tuple, _Numbers]:
         step = scalars[0] + 1
         lr, (beta1, beta2), decay = number(group["lr"]), group["betas"], group["momentum_decay"]
         mu = beta1 * (1.0 - 0.5 * 0.96 ** (step * decay))
         mu_next = beta1 * (1.0 - 0.5 * 0.96 ** ((step + 1) * decay))
-        product = rounded(scalars[1] * mu)
+        product = rounded(scalars[1] * rounded(mu))
         n = _Numbers(
             lr, beta1, beta2, group["eps"], number(group["weight_decay"]), group["decoupled_weight_decay"],
             group["maximize"], 1 - beta2**step, lr * (1.0 - mu) / (1.0 - product), lr * mu_next / (1.0 - product * mu_next),
@@ -101,7 +101,7 @@ class NAdam(Elementwise):
         return (step, product), n
 
     @staticmethod
-    def rule(xp: Any, p: Any, g: Any, arrays: tuple, n: _Numbers) -> tuple:
+    def _rule(xp: Any, p: Any, g: Any, arrays: tuple, n: _Numbers) -> tuple:
         mean, square = arrays
         g = direction(p, g, 0 if n.decoupled else n.weight_decay, n.maximize)
         if n.decoupled and nonzero(n.weight_decay):

@@ -58,14 +58,18 @@ def _hooked(step: Callable) -> Callable:
 
     @functools.wraps(step)
     def wrapper(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        if not (_global_pre_hooks or _global_post_hooks or self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks):
+        if not (
+            _global_pre_hooks or _global_post_hooks or self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks
+        ):
             return step(self, *args, **kwargs)
         full: tuple = (self, *args)
         for hook in tuple(chain(_global_pre_hooks.values(), self._optimizer_step_pre_hooks.values())):
             result = hook(self, full, kwargs)
             if result is not None:
                 if not (isinstance(result, tuple) and len(result) == 2):
-                    raise RuntimeError(f"{step} must return None or a tuple of (new_args, new_kwargs), but got {result}.")
+                    raise RuntimeError(
+                        f"{step} must return None or a tuple of (new_args, new_kwargs), but got {result}."
+                    )
                 full, kwargs = result
         out = step(*full, **kwargs)
         for hook in tuple(chain(self._optimizer_step_post_hooks.values(), _global_post_hooks.values())):
@@ -96,7 +100,8 @@ class Optimizer:
             setattr(self, name, OrderedDict())
         if isinstance(params, Tensor):
             raise TypeError(
-                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got " + params.type()
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                + params.type()
             )
         self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
@@ -162,9 +167,7 @@ class Optimizer:
             param_group["param_names"] = names
         for param in params:
             if not isinstance(param, Tensor):
-                raise TypeError(
-                    f"optimizer can only optimize Tensors, but one of the params is {type(param).__name__}"
-                )
+                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(param).__name__}")
             if not self.defaults.get("differentiable") and not (param.is_leaf or param.retains_grad):
                 raise ValueError("can't optimize a non-leaf Tensor")
         for name, default in self.defaults.items():

@@ -76,10 +76,10 @@ class RAdam(Elementwise):
         }  # fmt: skip
         super().__init__(params, defaults)
 
-    def array_names(self, group: dict[str, Any]) -> tuple[str, ...]:
+    def _array_names(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("exp_avg", "exp_avg_sq")
 
-    def numbers(self, group: dict[str, Any], scalars: tuple, number: Callable[[Any], Any]) -> tuple[tuple, _Numbers]:
+    def _numbers(self, group: dict[str, Any], scalars: tuple, number: Callable[[Any], Any]) -> tuple[tuple, _Numbers]:
         step = scalars[0] + 1
         beta1, beta2 = group["betas"]
         correction2 = 1 - beta2**step
@@ -96,7 +96,7 @@ class RAdam(Elementwise):
         return (step,), n
 
     @staticmethod
-    def rule(xp: Any, p: Any, g: Any, arrays: tuple, n: _Numbers) -> tuple:
+    def _rule(xp: Any, p: Any, g: Any, arrays: tuple, n: _Numbers) -> tuple:
         mean, square = arrays
         g = direction(p, g, 0 if n.decoupled else n.weight_decay, n.maximize)
         if n.decoupled and nonzero(n.weight_decay):

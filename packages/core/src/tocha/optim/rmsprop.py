@@ -77,11 +77,11 @@ class RMSprop(Elementwise):
         }  # fmt: skip
         super().__init__(params, defaults)
 
-    def array_names(self, group: dict[str, Any]) -> tuple[str, ...]:
+    def _array_names(self, group: dict[str, Any]) -> tuple[str, ...]:
         momentum = ("momentum_buffer",) if group["momentum"] > 0 else ()
         return ("square_avg", *momentum, *(("grad_avg",) if group["centered"] else ()))
 
-    def numbers(self, group: dict[str, Any], scalars: tuple, number: Callable[[Any], Any]) -> tuple[tuple, _Numbers]:
+    def _numbers(self, group: dict[str, Any], scalars: tuple, number: Callable[[Any], Any]) -> tuple[tuple, _Numbers]:
         n = _Numbers(
             number(group["lr"]), group["alpha"], group["eps"], number(group["weight_decay"]), group["momentum"],
             group["centered"], group["maximize"],
@@ -89,7 +89,7 @@ class RMSprop(Elementwise):
         return (scalars[0] + 1,), n
 
     @staticmethod
-    def rule(xp: Any, p: Any, g: Any, arrays: tuple, n: _Numbers) -> tuple:
+    def _rule(xp: Any, p: Any, g: Any, arrays: tuple, n: _Numbers) -> tuple:
         g = direction(p, g, n.weight_decay, n.maximize)
         square = arrays[0] * n.alpha + g * g * (1 - n.alpha)
         means = ()

@@ -71,20 +71,20 @@ class Rprop(Elementwise):
         }  # fmt: skip
         super().__init__(params, defaults)
 
-    def array_names(self, group: dict[str, Any]) -> tuple[str, ...]:
+    def _array_names(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("prev", "step_size")
 
-    def first_array(self, name: str, p: Any, g: Any, group: dict[str, Any]) -> Any:
+    def _first_array(self, name: str, p: Any, g: Any, group: dict[str, Any]) -> Any:
         if name == "prev":
-            return super().first_array(name, p, g, group)
+            return super()._first_array(name, p, g, group)
         size = number(group["lr"])
         return array_modules.module_of(p).full_like(g, complex(size, size) if p.dtype.kind == "c" else size)
 
-    def numbers(self, group: dict[str, Any], scalars: tuple, number: Callable[[Any], Any]) -> tuple[tuple, _Numbers]:
+    def _numbers(self, group: dict[str, Any], scalars: tuple, number: Callable[[Any], Any]) -> tuple[tuple, _Numbers]:
         return (scalars[0] + 1,), _Numbers(*group["etas"], *group["step_sizes"], group["maximize"])
 
     @staticmethod
-    def rule(xp: Any, p: Any, g: Any, arrays: tuple, n: _Numbers) -> tuple:
+    def _rule(xp: Any, p: Any, g: Any, arrays: tuple, n: _Numbers) -> tuple:
         before, size = arrays
         if n.maximize:
             g = -g

@@ -52,7 +52,7 @@ class SGD(Elementwise):
     tensor([0.8000, 1.6000], requires_grad=True)
     """
 
-    scalar_names = ()
+    _scalar_names = ()
 
     def __init__(
         self,
@@ -79,20 +79,20 @@ class SGD(Elementwise):
         }  # fmt: skip
         super().__init__(params, defaults)
 
-    def array_names(self, group: dict[str, Any]) -> tuple[str, ...]:
+    def _array_names(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("momentum_buffer",) if group["momentum"] != 0 else ()
 
-    def first_scalars(self, group: dict[str, Any]) -> tuple[float, ...]:
+    def _first_scalars(self, group: dict[str, Any]) -> tuple[float, ...]:
         return ()
 
-    def first_array(self, name: str, p: Any, g: Any, group: dict[str, Any]) -> Any:
+    def _first_array(self, name: str, p: Any, g: Any, group: dict[str, Any]) -> Any:
         if not group["dampening"]:
-            return super().first_array(name, p, g, group)
+            return super()._first_array(name, p, g, group)
         # The first direction is the whole gradient, undampened: start where one step of the rule leads there.
         whole = direction(p, g, float(group["weight_decay"]), group["maximize"])
         return whole * (float(group["dampening"]) / float(group["momentum"]))
 
-    def numbers(self, group: dict[str, Any], scalars: tuple, number: Callable[[Any], Any]) -> tuple[tuple, _Numbers]:
+    def _numbers(self, group: dict[str, Any], scalars: tuple, number: Callable[[Any], Any]) -> tuple[tuple, _Numbers]:
         n = _Numbers(
             number(group["lr"]), group["momentum"], group["dampening"], number(group["weight_decay"]), group["nesterov"],
             group["maximize"],
@@ -100,7 +100,7 @@ class SGD(Elementwise):
         return (), n
 
     @staticmethod
-    def rule(xp: Any, p: Any, g: Any, arrays: tuple, n: _Numbers) -> tuple:
+    def _rule(xp: Any, p: Any, g: Any, arrays: tuple, n: _Numbers) -> tuple:
         g = direction(p, g, n.weight_decay, n.maximize)
         if n.momentum == 0:
             return (p - g * n.lr,)
@@ -108,11 +108,11 @@ class SGD(Elementwise):
         return p - (g + kept * n.momentum if n.nesterov else kept) * n.lr, kept
 
     @staticmethod
-    def constants(n: _Numbers) -> tuple[float, ...]:
+    def _constants(n: _Numbers) -> tuple[float, ...]:
         return n.lr, n.momentum, 1 - n.dampening, n.weight_decay
 
     @staticmethod
-    def kernel(xp: Any) -> Callable:
+    def _kernel(xp: Any) -> Callable:
         add, subtract, multiply = xp.add, xp.subtract, xp.multiply
 
         def update(p: Any, g: Any, arrays: Any, u: Any, w: Any, n: _Numbers, constants: list) -> None:

@@ -34,7 +34,9 @@ class RemovableHandle:
     id: int
     next_id: int = 0
 
-    def __init__(self, hooks_dict: OrderedDict, *, extra_dict: OrderedDict | Sequence[OrderedDict] | None = None) -> None:
+    def __init__(
+        self, hooks_dict: OrderedDict, *, extra_dict: OrderedDict | Sequence[OrderedDict] | None = None
+    ) -> None:
         self.hooks_dict_ref = weakref.ref(hooks_dict)
         self.id = RemovableHandle.next_id
         RemovableHandle.next_id += 1

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import IO, Any
 
+import tocha
 from tocha.utils.data import DataLoader, Dataset, IterableDataset
 
 from tocha_lightning.core.hooks import DataHooks
@@ -59,7 +60,7 @@ class LightningDataModule(DataHooks, HyperparametersMixin):
                 batch_size=batch_size,
                 shuffle=shuffle,
                 num_workers=num_workers,
-                pin_memory=True,
+                pin_memory=tocha.cuda.is_available(),
                 persistent_workers=num_workers > 0,
             )
 

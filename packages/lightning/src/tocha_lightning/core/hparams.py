@@ -45,17 +45,28 @@ class AttributeDict(dict[str, Any]):
         return "\n".join(f'{chr(34) + str(key) + chr(34) + ":":<{width}} {self[key]}' for key in sorted(self))
 
 
+def _class_of(frame: types.FrameType) -> type | None:
+    """The hyperparameter class whose ``__init__`` runs in `frame`."""
+    names = frame.f_code.co_varnames
+    instance = frame.f_locals.get(names[0]) if frame.f_code.co_name == "__init__" and names else None
+    if not isinstance(instance, HyperparametersMixin):
+        return None
+    for cls in type(instance).__mro__:
+        init = cls.__dict__.get("__init__")
+        if init is not None and getattr(inspect.unwrap(init), "__code__", None) is frame.f_code:
+            return cls
+    return None
+
+
 def _constructor_arguments(frame: types.FrameType | None) -> dict[str, Any]:
     """The arguments of every ``__init__`` of hyperparameter classes on the stack; the most derived class wins."""
     found: dict[str, Any] = {}
     inside = False
     while frame is not None:
-        variables = frame.f_locals
-        cls = variables.get("__class__")
-        is_init = isinstance(cls, type) and issubclass(cls, HyperparametersMixin) and frame.f_code.co_name == "__init__"
-        if is_init:
+        cls = _class_of(frame)
+        if cls is not None:
             inside = True
-            found.update(_arguments_of(cls, variables))
+            found.update(_arguments_of(cls, frame.f_locals))
         elif inside:
             break
         frame = frame.f_back

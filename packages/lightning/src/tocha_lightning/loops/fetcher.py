@@ -19,7 +19,7 @@ class BatchFetcher:
     def __init__(self, loader: CombinedLoader, profiler: Any = None, profile_name: str = "") -> None:
         self._loader = loader
         self._iterator: Iterator[Any] = iter(loader)
-        self._length = sized_len(loader)
+        self._length = sized_len(loader) if loader.sized else None
         self.fetched = 0
         self.done = self._length == 0
         self._ahead: Any = _NOTHING

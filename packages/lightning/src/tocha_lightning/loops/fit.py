@@ -112,7 +112,7 @@ class FitLoop:
         if self.max_batches == 0:
             return
         self._last_reload_epoch = trainer.current_epoch
-        self._set_validation_interval(length)
+        self._set_validation_interval(combined, length)
         if trainer.loggers and self.max_batches < trainer.log_every_n_steps and not trainer.fast_dev_run:
             rank_zero_warn(
                 f"The number of training batches ({self.max_batches}) is smaller than the logging interval"
@@ -121,7 +121,7 @@ class FitLoop:
                 category=PossibleUserWarning,
             )
 
-    def _set_validation_interval(self, length: int | None) -> None:
+    def _set_validation_interval(self, combined: CombinedLoader, length: int | None) -> None:
         trainer = self.trainer
         interval = trainer.val_check_interval
         if trainer._val_check_time_interval is not None:
@@ -137,10 +137,11 @@ class FitLoop:
                     " instead. If you want to validate based on the total training batches, set"
                     " `check_val_every_n_epoch=None`."
                 )
+        elif interval == 1.0 and not combined.sized:
+            # data of unknown length may end before its limit
+            trainer.val_check_batch = INFINITY
         elif length is not None:
             trainer.val_check_batch = max(1, int(length * interval))
-        elif interval == 1.0:
-            trainer.val_check_batch = INFINITY
         else:
             raise MisconfigurationException(
                 "When using an IterableDataset for `train_dataloader`, `Trainer(val_check_interval)` must be time based,"

@@ -133,7 +133,7 @@ def describe(batch: Any, depth: int = 3) -> str:
     """
     if isinstance(batch, Tensor):
         return f"{str(batch.dtype).split('.')[-1]}{list(batch.shape)}"
-    if depth == 0:
+    if isinstance(batch, (Mapping, list, tuple)) and depth == 0:
         return "..."
     if isinstance(batch, Mapping):
         return "{" + ", ".join(f"{key!r}: {describe(value, depth - 1)}" for key, value in batch.items()) + "}"

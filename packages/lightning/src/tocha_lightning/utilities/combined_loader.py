@@ -103,6 +103,11 @@ class CombinedLoader(Iterable[tuple[Any, int, int]]):
             raise ValueError(f"Mismatch in number of limits ({len(limits)}) and number of iterables ({len(self._flattened)})")
         self._limits = limits
 
+    @property
+    def sized(self) -> bool:
+        """Whether every iterable knows its length: a limit alone does not say that there is so much data."""
+        return all(sized_len(iterable) is not None for iterable in self._flattened)
+
     def _length(self, index: int) -> Number | None:
         length = sized_len(self._flattened[index])
         if self._limits is None:
@@ -114,6 +119,8 @@ class CombinedLoader(Iterable[tuple[Any, int, int]]):
 
     def __len__(self) -> int:
         """The number of batches. Raises NotImplementedError where an iterable that matters has no length."""
+        if not self._flattened:
+            return 0
         lengths = [self._length(i) for i in range(len(self._flattened))]
         if self._mode == "min_size":
             known = [length for length in lengths if length is not None]

@@ -47,7 +47,12 @@ class _Tables:
 
 def _calls(owner: Any) -> bool:
     tables = owner.__dict__
-    return any([tables.get(name) for name in ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")])
+    return any(
+        [
+            tables.get(name)
+            for name in ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+        ]
+    )
 
 
 GLOBAL: Any = _Tables()
@@ -62,7 +67,9 @@ def registered(hooks: OrderedDict[int, Callable], module: Module, name: str, val
     return value
 
 
-def add(owner: Any, table: str, hook: Callable, *, prepend: bool = False, options: dict[str, bool] | None = None) -> RemovableHandle:
+def add(
+    owner: Any, table: str, hook: Callable, *, prepend: bool = False, options: dict[str, bool] | None = None
+) -> RemovableHandle:
     """Enter ``hook`` in a table of a module (or of ``GLOBAL``), and in the tables of the options that are set."""
     hooks: OrderedDict[int, Callable] = getattr(owner, table)
     extra = [(getattr(owner, name), wanted) for name, wanted in (options or {}).items()]
@@ -221,7 +228,9 @@ class HookMethods:
 
     _is_full_backward_hook: bool | None = None
 
-    def register_forward_pre_hook(self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False) -> RemovableHandle:
+    def register_forward_pre_hook(
+        self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
         """Call ``hook(module, args)`` before each ``forward``; what it returns (if not None) replaces the arguments.
 
         Args:
@@ -330,7 +339,9 @@ def register_module_forward_pre_hook(hook: Callable) -> RemovableHandle:
     return _add_global("_forward_pre_hooks", hook)
 
 
-def register_module_forward_hook(hook: Callable, *, with_kwargs: bool = False, always_call: bool = False) -> RemovableHandle:
+def register_module_forward_hook(
+    hook: Callable, *, with_kwargs: bool = False, always_call: bool = False
+) -> RemovableHandle:
     """Call ``hook(module, args, output)`` after the ``forward`` of every module of the process."""
     options = {"_forward_hooks_with_kwargs": with_kwargs, "_forward_hooks_always_called": always_call}
     return _add_global("_forward_hooks", hook, options)
@@ -372,5 +383,3 @@ def register_module_module_registration_hook(hook: Callable) -> RemovableHandle:
 def register_module_parameter_registration_hook(hook: Callable) -> RemovableHandle:
     """Call ``hook(module, name, parameter)`` when any module registers a parameter; what it returns replaces it."""
     return add(GLOBAL, "parameter_registration", hook)
-
-

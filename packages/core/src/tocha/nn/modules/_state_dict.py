@@ -115,7 +115,9 @@ class StateDictMethods:
 
     # ------------------------------------------------------------ reading
 
-    def load_state_dict(self: Any, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> IncompatibleKeys:
+    def load_state_dict(
+        self: Any, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> IncompatibleKeys:
         """Copy the state of a module with the same structure into this one.
 
         Args:
@@ -152,7 +154,9 @@ class StateDictMethods:
                     listed = ", ".join(f'"{name}"' for name in names)
                     errors.insert(0, f"{label} key(s) in state_dict: {listed}. ")
         if errors:
-            raise RuntimeError("Error(s) in loading state_dict for {}:\n\t{}".format(type(self).__name__, "\n\t".join(errors)))
+            raise RuntimeError(
+                "Error(s) in loading state_dict for {}:\n\t{}".format(type(self).__name__, "\n\t".join(errors))
+            )
         return keys
 
     def _load_from_state_dict(

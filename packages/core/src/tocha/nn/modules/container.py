@@ -218,9 +218,7 @@ class ModuleList(_Ordered):
                 runs[-1][1] = i
             else:
                 runs.append([i, i, text])
-        lines = [
-            indent(f"({a}): {text}" if a == b else f"({a}-{b}): {b - a + 1} x {text}") for a, b, text in runs
-        ]
+        lines = [indent(f"({a}): {text}" if a == b else f"({a}-{b}): {b - a + 1} x {text}") for a, b, text in runs]
         return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
 
 

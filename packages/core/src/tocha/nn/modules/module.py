@@ -12,11 +12,20 @@ from tocha._core.tensor import Tensor
 from tocha.nn.parameter import Buffer, Parameter
 
 from ._convert import ConvertMethods
-from ._hooks import CALL_TABLES, GLOBAL, TABLES, HookMethods, call_with_hooks, registered
+from ._hooks import (
+    CALL_TABLES, GLOBAL, TABLES, HookMethods, call_with_hooks, register_module_backward_hook,
+    register_module_buffer_registration_hook, register_module_forward_hook, register_module_forward_pre_hook,
+    register_module_full_backward_hook, register_module_full_backward_pre_hook, register_module_module_registration_hook,
+    register_module_parameter_registration_hook, registered,
+)  # fmt: skip
 from ._members import Members
 from ._state_dict import StateDictMethods
 
-__all__ = ["Module"]
+__all__ = [
+    "Module", "register_module_backward_hook", "register_module_buffer_registration_hook", "register_module_forward_hook",
+    "register_module_forward_pre_hook", "register_module_full_backward_hook", "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook", "register_module_parameter_registration_hook",
+]  # fmt: skip
 
 Self = TypeVar("Self", bound="Module")
 _MEMBER_TABLES = ("_parameters", "_buffers", "_modules")
@@ -107,7 +116,9 @@ class Module(HookMethods, StateDictMethods, ConvertMethods):
         import tocha
 
         if not hasattr(tocha, "compile"):
-            raise NotImplementedError("tocha.compile is not in this version of tocha: call the module without compile()")
+            raise NotImplementedError(
+                "tocha.compile is not in this version of tocha: call the module without compile()"
+            )
         self._compiled_call_impl = tocha.compile(self.forward, *args, **kwargs)
         self._hooked = True
 
@@ -162,7 +173,9 @@ class Module(HookMethods, StateDictMethods, ConvertMethods):
         """
         self._check_name("buffer", name, "_buffers")
         if tensor is not None and not isinstance(tensor, Tensor):
-            raise TypeError(f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)")
+            raise TypeError(
+                f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
+            )
         self._buffers[name] = registered(GLOBAL.buffer_registration, self, name, tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
@@ -364,7 +377,11 @@ class Module(HookMethods, StateDictMethods, ConvertMethods):
     # ------------------------------------------------------------ traversal
 
     def _named_members(
-        self, get_members_fn: Callable[[Module], Any], prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+        self,
+        get_members_fn: Callable[[Module], Any],
+        prefix: str = "",
+        recurse: bool = True,
+        remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Any]]:
         seen: set[int] = set()
         modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]

@@ -230,7 +230,9 @@ class ParameterDict(Module):
             pairs = parameters
         for j, pair in enumerate(tuple(pairs)):
             if not isinstance(pair, Iterable):
-                raise TypeError(f"ParameterDict update sequence element #{j} should be Iterable; is{type(pair).__name__}")
+                raise TypeError(
+                    f"ParameterDict update sequence element #{j} should be Iterable; is{type(pair).__name__}"
+                )
             if len(pair) != 2:  # type: ignore[arg-type]
                 raise ValueError(f"ParameterDict update sequence element #{j} has length {len(pair)}; 2 is required")  # type: ignore[arg-type]
             key, value = pair

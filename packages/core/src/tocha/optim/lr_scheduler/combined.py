@@ -138,7 +138,9 @@ class ChainedScheduler(_OfSchedulers):
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
         if len(schedulers) < 1:
-            raise ValueError(f"{type(self).__name__} expects at least one scheduler to be chained, but got no scheduler.")
+            raise ValueError(
+                f"{type(self).__name__} expects at least one scheduler to be chained, but got no scheduler."
+            )
         self.optimizer = self._check(schedulers, optimizer)
         self._schedulers = schedulers
         self._last_lr = values_of(self.optimizer, "lr")

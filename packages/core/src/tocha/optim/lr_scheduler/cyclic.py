@@ -101,9 +101,7 @@ class CyclicLR(LRScheduler):
             pairs = zip(self.base_momentums, self.max_momentums, self.optimizer.param_groups, strict=True)
             for least, most, group in pairs:
                 set_momentum(group, most - (most - least) * share * scale, self.use_beta1)
-        return [
-            least + (most - least) * share * scale for least, most in zip(self.base_lrs, self.max_lrs, strict=True)
-        ]
+        return [least + (most - least) * share * scale for least, most in zip(self.base_lrs, self.max_lrs, strict=True)]
 
     def state_dict(self) -> dict[str, Any]:
         """Everything but the optimizer; a ``scale_fn`` that is a callable object by its attributes, a function not at all."""

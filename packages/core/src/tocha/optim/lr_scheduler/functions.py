@@ -66,7 +66,10 @@ class LambdaLR(_WithFunctions):
     """
 
     def __init__(
-        self, optimizer: Optimizer, lr_lambda: Callable[[int], float] | list[Callable[[int], float]], last_epoch: int = -1
+        self,
+        optimizer: Optimizer,
+        lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
+        last_epoch: int = -1,
     ) -> None:
         super().__init__(optimizer, lr_lambda, last_epoch)
 
@@ -95,7 +98,10 @@ class MultiplicativeLR(_WithFunctions):
     """
 
     def __init__(
-        self, optimizer: Optimizer, lr_lambda: Callable[[int], float] | list[Callable[[int], float]], last_epoch: int = -1
+        self,
+        optimizer: Optimizer,
+        lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
+        last_epoch: int = -1,
     ) -> None:
         super().__init__(optimizer, lr_lambda, last_epoch)
 

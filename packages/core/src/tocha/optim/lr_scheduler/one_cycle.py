@@ -64,7 +64,9 @@ class OneCycleLR(LRScheduler):
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
         up = float(pct_start * self.total_steps) - 1
-        self._schedule_phases: list[dict[str, Any]] = [phase(up, "initial_lr", "max_lr", "max_momentum", "base_momentum")]
+        self._schedule_phases: list[dict[str, Any]] = [
+            phase(up, "initial_lr", "max_lr", "max_momentum", "base_momentum")
+        ]
         if three_phase:
             down = float(2 * pct_start * self.total_steps) - 2
             self._schedule_phases += [
@@ -72,7 +74,9 @@ class OneCycleLR(LRScheduler):
                 phase(self.total_steps - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum"),
             ]
         else:
-            self._schedule_phases.append(phase(self.total_steps - 1, "max_lr", "min_lr", "base_momentum", "max_momentum"))
+            self._schedule_phases.append(
+                phase(self.total_steps - 1, "max_lr", "min_lr", "base_momentum", "max_momentum")
+            )
         self._anneal_func_type = anneal_strategy
         if last_epoch == -1:
             for rate, group in zip(for_each_group("max_lr", optimizer, max_lr), optimizer.param_groups, strict=True):

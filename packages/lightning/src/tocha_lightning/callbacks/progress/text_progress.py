@@ -183,8 +183,9 @@ class TextProgressBar(ProgressBar):
 
     # --- training ------------------------------------------------------------------------------------------------
 
-    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
-        """Start the clock of log lines."""
+    def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
+        """Take the Trainer, start the clock of log lines."""
+        super().setup(trainer, pl_module, stage)
         self._next_log = time.monotonic() + _LOG
         self._pending = None
 

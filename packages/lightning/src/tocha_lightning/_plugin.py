@@ -1,0 +1,29 @@
+"""What this package adds to tocha's plugins: callbacks, loggers, strategies and commands, imported when asked for."""
+
+from __future__ import annotations
+
+from tocha.hookspecs import Register
+from tocha.plugins import hookimpl
+
+CALLBACKS = (
+    "BasePredictionWriter", "EarlyStopping", "GradientAccumulationScheduler", "LambdaCallback", "LearningRateMonitor",
+    "ModelCheckpoint", "ModelSummary", "OnExceptionCheckpoint", "RichModelSummary", "TextProgressBar", "Timer",
+)  # fmt: skip
+LOGGERS = ("CSVLogger", "TensorBoardLogger")
+
+
+@hookimpl
+def tocha_register_callbacks(register: Register) -> None:
+    for name in CALLBACKS:
+        register(name, f"tocha_lightning.callbacks:{name}")
+
+
+@hookimpl
+def tocha_register_loggers(register: Register) -> None:
+    for name in LOGGERS:
+        register(name, f"tocha_lightning.loggers:{name}")
+
+
+@hookimpl
+def tocha_register_strategies(register: Register) -> None:
+    register("single_device", "tocha_lightning.strategies:SingleDeviceStrategy")
