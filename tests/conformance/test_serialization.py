@@ -219,6 +219,18 @@ def test_states_of_random_numbers(source, target):
 
 
 @directions
+@pytest.mark.parametrize("drawn", [0, 5])
+def test_generators(source, target, drawn):
+    generator = source.Generator().manual_seed(3)
+    source.rand(drawn, generator=generator)
+    loaded = crossed(generator, source, target, weights_only=False)
+    assert type(loaded) is target.Generator and loaded.initial_seed() == 3
+    np.testing.assert_array_equal(
+        target.rand(10, generator=loaded).numpy(), source.rand(10, generator=generator).numpy()
+    )
+
+
+@directions
 def test_safetensors(source, target, tmp_path):
     import safetensors.torch
 

@@ -20,8 +20,10 @@ from ._core.layouts import (
     channels_last, channels_last_3d, contiguous_format, layout, memory_format, preserve_format, strided,
 )  # fmt: skip
 from ._core.tensor import Size, Tensor
+from ._ops.aliasing import *
 from ._ops.arrangement import *
 from ._ops.binary import *
+from ._ops.comparison import *
 from ._ops.complex import *
 from ._ops.contraction import *
 from ._ops.conversion import *
@@ -43,10 +45,12 @@ from ._ops.products import *
 from ._ops.random import *
 from ._ops.reduction import *
 from ._ops.rounding import *
+from ._ops.searching import *
 from ._ops.selection import *
 from ._ops.sorting import *
 from ._ops.special_functions import *
 from ._ops.splitting import *
+from ._ops.statistics import *
 from ._ops.ternary import *
 from ._ops.unary import *
 
@@ -79,6 +83,7 @@ _LAZY = {
     "cuda": "tocha.cuda",
     "testing": "tocha.testing",
     "special": "tocha.special",
+    "fft": "tocha.fft",
     "set_printoptions": "tocha._core.printing:set_printoptions",
     "random": "tocha.random",
 }

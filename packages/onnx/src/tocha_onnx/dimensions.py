@@ -101,16 +101,16 @@ def _read_axes(dynamic_axes: Mapping[str, Any], leaves: list[tuple[str, str, int
 
 
 def _read_shapes(dynamic: Any, arguments: list[tuple[str, Any]], leaves: list[tuple[str, str, int]]) -> list[dict[int, Dim]]:
-    from .trees import _items, flatten
+    from .trees import children
 
     specs: dict[str, Any] = {}
 
     def walk(name: str, tree: Any, spec: Any) -> None:
-        children = _items(tree)
-        if not children:
+        inside = children(tree)
+        if not inside:
             specs[name] = spec
             return
-        for position, (key, item) in enumerate(children):
+        for position, (key, item) in enumerate(inside):
             if spec is None:
                 inner = None
             elif isinstance(spec, Mapping):
@@ -143,7 +143,6 @@ def _read_shapes(dynamic: Any, arguments: list[tuple[str, Any]], leaves: list[tu
             raise ValueError(f"expected dynamic_shapes for {len(arguments)} arguments, got {len(dynamic)}")
         for (name, tree), spec in zip(arguments, dynamic):
             walk(name, tree, spec)
-    del flatten
     return [_axes(specs.get(predicted), name, rank) for predicted, name, rank in leaves]
 
 

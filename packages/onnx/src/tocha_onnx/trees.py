@@ -9,7 +9,7 @@ from typing import Any
 
 import tocha
 
-__all__ = ["bind_arguments", "flatten", "rebuild", "unique_names"]
+__all__ = ["bind_arguments", "children", "flatten", "rebuild", "unique_names"]
 
 
 def flatten(tree: Any, name: str) -> list[tuple[str, Any]]:
@@ -17,7 +17,7 @@ def flatten(tree: Any, name: str) -> list[tuple[str, Any]]:
     if isinstance(tree, tocha.Tensor):
         return [(name, tree)]
     found: list[tuple[str, Any]] = []
-    for key, item in _items(tree):
+    for key, item in children(tree):
         found += flatten(item, f"{name}_{key}" if name else str(key))
     return found
 
@@ -35,7 +35,7 @@ def rebuild(tree: Any, leaves: list[Any]) -> Any:
         made = {key: rebuild(item, leaves) for key, item in tree.items()}
         return made if type(tree) is dict else type(tree)(made)  # type: ignore[call-arg]
     if _is_dataclass(tree):
-        return dataclasses.replace(tree, **{key: rebuild(item, leaves) for key, item in _items(tree)})
+        return dataclasses.replace(tree, **{key: rebuild(item, leaves) for key, item in children(tree)})
     return tree
 
 
@@ -43,7 +43,8 @@ def _is_dataclass(tree: Any) -> bool:
     return dataclasses.is_dataclass(tree) and not isinstance(tree, type)
 
 
-def _items(tree: Any) -> list[tuple[Any, Any]]:
+def children(tree: Any) -> list[tuple[Any, Any]]:
+    """The items of a container with their keys; nothing for anything else."""
     if isinstance(tree, tuple) and hasattr(tree, "_fields"):
         return list(zip(tree._fields, tree))
     if isinstance(tree, tuple | list):

@@ -35,6 +35,12 @@ class Generator(Stream):
         super().set_state(new_state._data)
         return self
 
+    def __setstate__(self, state: Any) -> None:
+        if isinstance(state, tuple):  # seed, offset and state, as files of PyTorch have them
+            self.set_state(state[2])
+        else:
+            super().__setstate__(state)
+
     def clone_state(self) -> Generator:
         again = Generator()
         again.__setstate__(self.__getstate__())

@@ -94,8 +94,8 @@ def _rewrite_history(a: Tensor, t: Tensor, c: list) -> None:
     base = a._base
     if base is None:
         node = t._node
-        if node is None:  # a leaf, or a value without history
-            node = _link(_overwrite, (edge(a) if not t._flags & 1 else t,), ())
+        if node is None:  # a leaf, or a value without history: the gradient of what was there before is zero
+            node = _link(_overwrite, (t if t._flags & 1 else edge(a),), (bool(t._flags & 1),))
         a._node = node
         a._flags |= 1
     else:
@@ -166,7 +166,7 @@ write_view = _write_view.call = build_generic(_write_view)
 
 
 
-_overwrite = Op("overwrite", lambda xp, x: x.copy(), lambda n, g: (g if isinstance(n.edges[0], Tensor) else operators["zeros_as"](g),), lambda x: (x.shape, x.dtype), linear=True)
+_overwrite = Op("overwrite", lambda xp, x, keeps: x.copy(), lambda n, g: (g if n.attrs[0] else operators["zeros_as"](g),), lambda x, keeps: (x.shape, x.dtype), linear=True)
 _overwrite.grad_name = "CopyBackwards"
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from .._core.families import half_as_float, operator
 from .layout import new_like
 from .max_pooling import pooled_shape, taps
+from .tie import tied
 
 
 def _divisors(n: int, out: int, kernel: int, stride: int, padding: int, count_include_pad: bool) -> np.ndarray:
@@ -94,8 +95,9 @@ def _avg_backward_kernel(
 avg_pool = operator(
     "avg_pool",
     half_as_float(_avg_kernel),
-    lambda n, g: (_avg_pool_backward(g, tuple(n.shape[2:]), *n.attrs),),
+    lambda n, g: (tied(_avg_pool_backward(g, tuple(n.shape[2:]), *n.attrs), n.saved[0]),),
     lambda x, kernel, stride, padding, ceil_mode, *rest: (pooled_shape(x, kernel, stride, padding, (1,) * len(kernel), ceil_mode), x.dtype),
+    save=(0,),
     linear=True,
 )
 _avg_pool_backward = operator(

@@ -19,6 +19,7 @@ from .._core.families import operator
 from .dims import product
 from .layout import BLOCK, channels_are_dense, new_like, on_arrays, scratch, to_last
 from .reduction import sum_dims
+from .tie import tied
 from .unary import rsqrt
 
 
@@ -136,7 +137,7 @@ def _train_rule(n: Any, gs: Any) -> tuple:
         rstd = rsqrt(sum_dims(centred * centred, dims, True) / count + eps)
         normal = centred * rstd
         if to_bias is not None:
-            gb = sum_dims(g, dims, False)
+            gb = tied(sum_dims(g, dims, False), x)
         if to_weight is not None:
             gw = cast_like(sum_dims(g * normal, dims, False), weight)
         if to_x is not None:
@@ -225,10 +226,10 @@ def _inference_rule(n: Any, g: Any) -> tuple:
     dims, ndim = _dims(x), len(x.shape)
     rstd = rsqrt(variance + eps)
     scale = rstd if weight is None else rstd * weight
-    gx = None if to_x is None else cast_like(g * _vector(scale, ndim), x)
+    gx = None if to_x is None else tied(cast_like(g * _vector(scale, ndim), x), x)
     gw = gb = gm = gv = None
     if to_bias is not None or to_mean is not None:
-        total = sum_dims(g, dims, False)
+        total = tied(sum_dims(g, dims, False), x)
         gb = None if to_bias is None else cast_like(total, mean if weight is None else weight)
         gm = None if to_mean is None else cast_like(-total * scale, mean)
     if to_weight is not None or to_variance is not None:

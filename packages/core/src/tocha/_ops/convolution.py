@@ -15,6 +15,7 @@ from . import correlation
 from .convolution_checks import check_convolution, check_transposed, same_padding
 from .layout import dense_last, new_last, on_arrays, pixel_sum, to_first, to_last
 from .reduction import sum_dims
+from .tie import tied
 
 __all__ = [
     "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolution",
@@ -42,9 +43,11 @@ def _forward(xp: Any, x: Any, w: Any, b: Any, stride: tuple, padding: tuple, dil
     return out
 
 
-def _backward_input(xp: Any, g: Any, w: Any, size: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int) -> Any:
+def _backward_input(
+    xp: Any, g: Any, w: Any, b: Any, size: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int
+) -> Any:
     out = new_last(xp, (g.shape[0], w.shape[1] * groups, *size), g.dtype)
-    correlation.data_gradient(xp, to_last(g), _grouped(w, groups), to_last(out), _starts(padding), stride, dilation)
+    correlation.data_gradient(xp, to_last(g), _grouped(w, groups), b, to_last(out), _starts(padding), stride, dilation)
     return out
 
 
@@ -54,12 +57,16 @@ def _backward_weight(xp: Any, x: Any, g: Any, kernel: tuple, stride: tuple, padd
     return out
 
 
+def _bias_gradient(g: Any, x: Any) -> Any:
+    return tied(sum_dims(g, (0, *range(2, len(g.shape))), False), x)
+
+
 def _forward_rule(n: Any, g: Any) -> tuple:
     x, w = n.saved
     to_x, to_w, to_b = n.edges
-    gx = None if to_x is None else backward_input(g, w, tuple(x.shape[2:]), *n.attrs)
+    gx = None if to_x is None else backward_input(g, w, None, tuple(x.shape[2:]), *n.attrs)
     gw = None if to_w is None else backward_weight(x, g, tuple(w.shape[2:]), *n.attrs)
-    return gx, gw, None if to_b is None else sum_dims(g, (0, *range(2, len(g.shape))), False)
+    return gx, gw, None if to_b is None else _bias_gradient(g, x)
 
 
 def _forward_rule_raw(xp: Any, n: Any, g: Any) -> tuple:
@@ -67,24 +74,25 @@ def _forward_rule_raw(xp: Any, n: Any, g: Any) -> tuple:
     x, w = n.saved
     to_x, to_w, to_b = n.edges
     g = to_first(dense_last(xp, g))
-    gx = None if to_x is None else backward_input(g, w, x.shape[2:], *n.attrs)
+    gx = None if to_x is None else backward_input(g, w, None, x.shape[2:], *n.attrs)
     gw = None if to_w is None else backward_weight(x, g, w.shape[2:], *n.attrs)
     return gx, gw, None if to_b is None else pixel_sum(xp, g)
 
 
 def _backward_input_rule(n: Any, c: Any) -> tuple:
     g, w = n.saved
-    to_g, to_w = n.edges
+    to_g, to_w, to_b = n.edges
     attrs = n.attrs[1:]
     gg = None if to_g is None else _convolution(c, w, None, *attrs)
-    return gg, None if to_w is None else backward_weight(c, g, tuple(w.shape[2:]), *attrs)
+    gw = None if to_w is None else backward_weight(c, g, tuple(w.shape[2:]), *attrs)
+    return gg, gw, None if to_b is None else _bias_gradient(c, g)
 
 
 def _backward_weight_rule(n: Any, c: Any) -> tuple:
     x, g = n.saved
     to_x, to_g = n.edges
     attrs = n.attrs[1:]
-    gx = None if to_x is None else backward_input(g, c, tuple(x.shape[2:]), *attrs)
+    gx = None if to_x is None else backward_input(g, c, None, tuple(x.shape[2:]), *attrs)
     return gx, None if to_g is None else _convolution(x, c, None, *attrs)
 
 
@@ -104,8 +112,8 @@ backward_input = operator(
     "convolution_backward_input",
     half_as_float(_backward_input),
     _backward_input_rule,
-    lambda g, w, size, stride, padding, dilation, groups: ((g.shape[0], w.shape[1] * groups, *size), g.dtype),
-    arity=2,
+    lambda g, w, b, size, stride, padding, dilation, groups: ((g.shape[0], w.shape[1] * groups, *size), g.dtype),
+    arity=3,
     save=(0, 1),
 )
 backward_weight = operator(
@@ -188,9 +196,7 @@ def _transpose(
         input = view(input, (1, *input._data.shape))
     if any([e >= s for e, s in zip(extra, stride)]):  # so many that the convolution of that size has more outputs
         input = operators["constant_pad"](input, tuple([n for e, s in zip(extra[::-1], stride[::-1]) for n in (0, e // s)]), 0.0)
-    result = backward_input(input, weight, size, stride, padding, dilation, groups)
-    if bias is not None:
-        result = result + view(bias, (1, -1, *(1,) * nd))
+    result = backward_input(input, weight, bias, size, stride, padding, dilation, groups)
     return result if batched else view(result, tuple(result._data.shape[1:]))
 
 

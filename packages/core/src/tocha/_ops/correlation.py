@@ -179,15 +179,15 @@ def weight_gradient(xp: Any, x: Any, g: Any, out: Any, groups: int, starts: tupl
         out[...] = total.transpose(0, total.ndim - 1, *range(1, total.ndim - 1))
 
 
-def data_gradient(xp: Any, g: Any, w: Any, out: Any, starts: tuple, stride: tuple, dilation: tuple) -> None:
-    """The gradient ``(N, *S, G * in)`` of ``correlate``'s input, written to ``out``; ``g`` is ``(N, *O, G * out)``.
+def data_gradient(xp: Any, g: Any, w: Any, bias: Any, out: Any, starts: tuple, stride: tuple, dilation: tuple) -> None:
+    """The gradient ``(N, *S, G * in)`` of ``correlate``'s input plus ``bias``, written to ``out``; ``g`` is ``(N, *O, G * out)``.
 
     An input pixel's gradient is a correlation of ``g`` with the flipped taps that reach it. Pixels whose coordinates agree
     modulo the stride are reached by the same taps, so each such phase is one correlation with stride 1.
     """
     kernel = w.shape[3:]
     if max(stride) > 1 and set(dilation) <= {1} and all([k <= s for k, s in zip(kernel, stride)]):
-        _disjoint_data_gradient(xp, g, w, out, starts, stride)
+        _disjoint_data_gradient(xp, g, w, bias, out, starts, stride)
         return
     w = w.swapaxes(1, 2)
     phases = [
@@ -199,10 +199,10 @@ def data_gradient(xp: Any, g: Any, w: Any, out: Any, starts: tuple, stride: tupl
         if 0 in target.shape:
             continue
         if any([c[1] is None for c in choice]):
-            target[...] = 0
+            target[...] = 0 if bias is None else bias
             continue
         taps = w[(slice(None),) * 3 + tuple([c[1] for c in choice])]
-        correlate(xp, g, taps, None, target, tuple([c[2] for c in choice]), ones, tuple([c[3] for c in choice]))
+        correlate(xp, g, taps, bias, target, tuple([c[2] for c in choice]), ones, tuple([c[3] for c in choice]))
 
 
 def _phases(size: int, start: int, stride: int, dilation: int, kernel: int) -> Iterator[tuple]:
@@ -221,13 +221,13 @@ def _phases(size: int, start: int, stride: int, dilation: int, kernel: int) -> I
         yield pixels, taps, (position - first * dilation) // stride - (count - 1) * dense, dense
 
 
-def _disjoint_data_gradient(xp: Any, g: Any, w: Any, out: Any, starts: tuple, stride: tuple) -> None:
+def _disjoint_data_gradient(xp: Any, g: Any, w: Any, bias: Any, out: Any, starts: tuple, stride: tuple) -> None:
     """The data gradient where windows do not overlap: one product, whose rows are then laid out."""
     groups, outs, ins = w.shape[:3]
     kernel, size = w.shape[3:], g.shape[1:-1]
     taps = tuple(range(3, w.ndim))
     matrix = xp.ascontiguousarray(w.transpose(0, 1, *taps, 2)).reshape(groups, outs, -1)
-    out[...] = 0
+    out[...] = 0 if bias is None else bias
     n, nd = g.shape[0], len(size)
     per_image = math.prod(size) * matrix.shape[2] * groups
     images = max(1, (COLUMNS if xp is np else COLUMNS_DEVICE) // max(1, per_image))
@@ -255,4 +255,4 @@ def _disjoint_data_gradient(xp: Any, g: Any, w: Any, out: Any, starts: tuple, st
             high = min(region[i], out.shape[1 + i] - starts[i])
             source.append(slice(low, max(low, high)))
             target.append(slice(low + starts[i], max(low, high) + starts[i]))
-        out[tuple(target)] = padded[tuple(source)]
+        out[tuple(target)] += padded[tuple(source)]

@@ -14,6 +14,7 @@ from .batch_norm import cast_like, widened
 from .dims import product
 from .layout import BLOCK, channels_are_dense, new_like, on_arrays, scratch, to_last
 from .reduction import sum_dims
+from .tie import tied
 from .unary import rsqrt
 
 
@@ -108,7 +109,7 @@ def _rule(n: Any, g: Any) -> tuple:
     if to_weight is not None:
         gw = cast_like(sum_dims(g * view(normal, tuple(given.shape)), dims, False), like)
     if to_bias is not None:
-        gb = cast_like(sum_dims(g, dims, False), like)
+        gb = cast_like(tied(sum_dims(g, dims, False), given), like)
     if to_x is not None:
         if weight is not None:
             g = g * view(weight, (1, channels, *(1,) * (len(given.shape) - 2)))

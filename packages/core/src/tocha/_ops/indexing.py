@@ -63,7 +63,7 @@ def _slice_infer(x: Any, index: tuple) -> tuple:
 slice_index = operator(
     "slice",
     lambda xp, x, index: x[index],
-    lambda n, g: (_slice_pad(g, n.shape, n.attrs[0]),),
+    lambda n, g: (slice_pad(g, n.shape, n.attrs[0]),),
     _slice_infer,
     view=True,
     linear=True,
@@ -71,14 +71,14 @@ slice_index = operator(
 operators["slice"] = slice_index
 
 
-def _slice_pad_kernel(xp: Any, g: Any, shape: tuple, index: tuple) -> Any:
+def slice_pad_kernel(xp: Any, g: Any, shape: tuple, index: tuple) -> Any:
     out = xp.zeros(shape, g.dtype)
     out[index] = g
     return out
 
 
-_slice_pad = operator(
-    "slice_pad", _slice_pad_kernel, lambda n, g: (slice_index(g, n.attrs[1]),), lambda g, shape, index: (shape, g.dtype), linear=True
+slice_pad = operator(
+    "slice_pad", slice_pad_kernel, lambda n, g: (slice_index(g, n.attrs[1]),), lambda g, shape, index: (shape, g.dtype), linear=True
 )
 
 
@@ -87,6 +87,9 @@ def _full_index(ndim: int, positions: tuple, indices: Any) -> tuple:
     for p, i in zip(positions, indices):
         full[p] = i
     return tuple(full)
+
+
+operators["slice_pad"] = slice_pad
 
 
 def _gather_infer(xs: tuple, positions: tuple) -> tuple:

@@ -17,6 +17,7 @@ from .batch_norm import cast_like, widened
 from .dims import product
 from .layout import BLOCK, on_arrays, scratch
 from .reduction import sum_dims
+from .tie import tied
 from .unary import rsqrt
 
 
@@ -82,7 +83,7 @@ def _layer_rule(n: Any, g: Any) -> tuple:
     outer = tuple(range(len(x.shape) - ndim))
     like = g if weight is None else weight
     gw = None if to_weight is None else cast_like(sum_dims(g * normal, outer, False) if outer else g * normal, like)
-    gb = None if to_bias is None else cast_like(sum_dims(g, outer, False) if outer else g, like)
+    gb = None if to_bias is None else cast_like(tied(sum_dims(g, outer, False) if outer else g, x), like)
     gx = None
     if to_x is not None:
         if weight is not None:

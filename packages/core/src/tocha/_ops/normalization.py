@@ -65,6 +65,8 @@ def batch_norm(
         if t is not None and (len(t._data.shape) != 1 or t._data.shape[0] != channels):
             raise RuntimeError(f"{name} should contain {channels} elements not {t._data.size}")
     _check_parameter_dtypes(input, (weight, bias, running_mean, running_var))
+    if len(shape) < 2:  # no channels: nothing to normalise
+        return input * 1
     if not training:
         return batch_norm_inference(input, weight, bias, running_mean, running_var, float(eps))
     result, mean, variance = batch_norm_train(input, weight, bias, float(eps))

@@ -153,9 +153,9 @@ def pad_to(x: Any, shape: tuple) -> Any:
     """``x`` in the corner of zeros of ``shape``."""
     if tuple(x.shape) == tuple(shape):
         return x
-    from .indexing import _slice_pad
+    from .indexing import slice_pad
 
-    return _slice_pad(x, tuple(shape), tuple([slice(0, n) for n in x.shape]))
+    return slice_pad(x, tuple(shape), tuple([slice(0, n) for n in x.shape]))
 
 
 scatter_op = operator(

@@ -21,22 +21,27 @@ __all__ = ["addcdiv", "addcmul", "clamp", "clamp_", "clamp_max", "clamp_max_", "
 
 def _where_rule(n: Any, g: Any) -> tuple:
     (condition,) = n.saved
-    sx, sy = n.attrs or (None, None)
+    sx, sy = n.attrs
     zero = zeros_as(g)
     gx = None if n.edges[1] is None else where_op(condition, g, zero)
     gy = None if n.edges[2] is None else where_op(condition, zero, g)
     return None, None if gx is None else reduce_to(gx, sx), None if gy is None else reduce_to(gy, sy)
 
 
-where_op = operator(
+_where = operator(
     "where",
-    lambda xp, c, x, y, *shapes: xp.where(c, x, y),
+    lambda xp, c, x, y, sx, sy: xp.where(c, x, y),
     _where_rule,
-    lambda c, x, y, *shapes: (_shapes(c.shape, getattr(x, "shape", ()), getattr(y, "shape", ())), getattr(x, "dtype", None) or y.dtype),
+    lambda c, x, y, sx, sy: (_shapes(c.shape, getattr(x, "shape", ()), getattr(y, "shape", ())), getattr(x, "dtype", None) or y.dtype),
     arity=3,
     save=(0,),
     linear=True,
 )
+
+
+def where_op(condition: Any, x: Any, y: Any) -> Any:
+    """``where`` of three raw arrays, tensors or traced values, without promotion."""
+    return _where(condition, x, y, tuple(x.shape), tuple(y.shape))
 
 
 def number_like(value: Any, like: Any, dtype: np.dtype) -> Any:
@@ -73,7 +78,7 @@ def where(condition: Any, input: Any = None, other: Any = None, *, out: Any = No
     """
     if not isinstance(condition, Tensor):
         if not any(isinstance(v, Tensor) for v in (input, other)):
-            return where_op(condition, input, other)  # raw arrays and traced values, inside rules
+            return where_op(condition, *[v if hasattr(v, "shape") else np.asarray(v) for v in (input, other)])  # raw arrays and traced values, inside rules
         raise TypeError(f"where(): argument 'condition' (position 1) must be Tensor, not {type(condition).__name__}")
     if input is None and other is None:
         return operators["nonzero"](condition)
@@ -87,7 +92,7 @@ def where(condition: Any, input: Any = None, other: Any = None, *, out: Any = No
     else:
         x, y = as_operands((input, other))
     _shapes(condition._data.shape, x._data.shape, y._data.shape)
-    result = where_op(condition, x, y, tuple(x._data.shape), tuple(y._data.shape))
+    result = where_op(condition, x, y)
     return result if out is None else store(out, result)
 
 

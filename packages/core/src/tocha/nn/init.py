@@ -17,8 +17,9 @@ from tocha._core.tensor import Tensor, wrap
 
 __all__ = [
     "calculate_gain", "constant", "constant_", "dirac", "dirac_", "eye", "eye_", "kaiming_normal", "kaiming_normal_",
-    "kaiming_uniform", "kaiming_uniform_", "normal", "normal_", "ones_", "orthogonal", "orthogonal_", "sparse", "sparse_",
-    "trunc_normal_", "uniform", "uniform_", "xavier_normal", "xavier_normal_", "xavier_uniform", "xavier_uniform_", "zeros_",
+    "kaiming_uniform", "kaiming_uniform_", "normal", "normal_", "ones_", "orthogonal", "orthogonal_", "sparse",
+    "sparse_", "trunc_normal_", "uniform", "uniform_", "xavier_normal", "xavier_normal_", "xavier_uniform",
+    "xavier_uniform_", "zeros_",
 ]  # fmt: skip
 
 _GAIN_ONE = (
@@ -30,7 +31,8 @@ def calculate_gain(nonlinearity: str, param: int | float | None = None) -> float
     """The factor by which weights before a nonlinearity are enlarged, so that signals keep their size.
 
     Args:
-        nonlinearity: ``"linear"``, ``"conv1d"`` …, ``"sigmoid"``, ``"tanh"``, ``"relu"``, ``"leaky_relu"`` or ``"selu"``.
+        nonlinearity: ``"linear"``, ``"conv1d"`` …, ``"sigmoid"``, ``"tanh"``, ``"relu"``, ``"leaky_relu"`` or
+            ``"selu"``.
         param: the negative slope of ``leaky_relu`` (default 0.01).
 
     Raises:
@@ -94,7 +96,8 @@ def trunc_normal_(
         return tensor
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
-            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.",
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
+            "incorrect.",
             stacklevel=2,
         )
 

@@ -59,9 +59,9 @@ class Parameter(Tensor, metaclass=_MarkedType):
         other: Any = data.detach().requires_grad_(requires_grad)
         if type(other) is not type(data):
             raise RuntimeError(
-                f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns an "
-                f"instance of the same type, but return type {type(other).__name__} was found instead. To use the type as "
-                "a Parameter, please correct the detach() semantics of that type."
+                f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns "
+                f"an instance of the same type, but return type {type(other).__name__} was found instead. To use the "
+                "type as a Parameter, please correct the detach() semantics of that type."
             )
         other._is_param = True
         return other
@@ -127,8 +127,8 @@ class _Pending:
 
 def _used(where: str) -> ValueError:
     return ValueError(
-        f"Attempted to use an uninitialized parameter in {where}. This error happens when you are using a `LazyModule` or "
-        "explicitly manipulating `tocha.nn.parameter.UninitializedParameter` objects. When using LazyModules Call "
+        f"Attempted to use an uninitialized parameter in {where}. This error happens when you are using a `LazyModule` "
+        "or explicitly manipulating `tocha.nn.parameter.UninitializedParameter` objects. When using LazyModules Call "
         "`forward` with a dummy batch to initialize the parameters before calling tocha functions"
     )
 
@@ -163,8 +163,8 @@ class UninitializedTensorMixin:
     def shape(self) -> Any:
         raise RuntimeError(
             "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
-            "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call `forward` to "
-            "initialize the parameters before accessing their attributes."
+            "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call `forward` "
+            "to initialize the parameters before accessing their attributes."
         )
 
     def share_memory_(self) -> Any:
@@ -179,9 +179,11 @@ class UninitializedTensorMixin:
         from .modules._convert import parse_to
 
         device, dtype, _, _ = parse_to(*args, **kwargs)
-        other = initialise(new(type(self)), _Pending(
-            self._data.dtype if dtype is None else dtypes.as_numpy(dtype), self._data.device if device is None else device
-        ), self.requires_grad)  # fmt: skip
+        pending = _Pending(
+            self._data.dtype if dtype is None else dtypes.as_numpy(dtype),
+            self._data.device if device is None else device,
+        )
+        other = initialise(new(type(self)), pending, self.requires_grad)
         other.__dict__.update(self.__dict__)
         return other
 

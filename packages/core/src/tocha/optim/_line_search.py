@@ -17,7 +17,7 @@ class Point(NamedTuple):
 
 
 def cubic_minimum(a: Point, b: Point, bounds: tuple[float, float] | None = None) -> float:
-    """Where the cubic through two points with these slopes is least, inside ``bounds`` (default: between the points)."""
+    """Where the cubic through two points with these slopes is least, inside ``bounds`` (default: between them)."""
     least, most = bounds if bounds is not None else (min(a.t, b.t), max(a.t, b.t))
     if a.t > b.t:
         a, b = b, a

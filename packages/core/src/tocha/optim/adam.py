@@ -157,7 +157,7 @@ class Adam(Elementwise):
             multiply(square, beta2, square)
             add(square, u, square)
             if n.amsgrad:
-                square = xp.maximum(arrays[2], square, arrays[2])
+                square = xp.maximum(arrays[2], square, out=arrays[2])
             if n.lr == 0:
                 return
             sqrt(square, u)

@@ -96,7 +96,8 @@ class NAdam(Elementwise):
         product = rounded(scalars[1] * rounded(mu))
         n = _Numbers(
             lr, beta1, beta2, group["eps"], number(group["weight_decay"]), group["decoupled_weight_decay"],
-            group["maximize"], 1 - beta2**step, lr * (1.0 - mu) / (1.0 - product), lr * mu_next / (1.0 - product * mu_next),
+            group["maximize"], 1 - beta2**step, lr * (1.0 - mu) / (1.0 - product),
+            lr * mu_next / (1.0 - product * mu_next),
         )  # fmt: skip
         return (step, product), n
 

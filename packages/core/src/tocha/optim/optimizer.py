@@ -36,7 +36,7 @@ required = _Required()
 
 
 def register_optimizer_step_pre_hook(hook: Callable) -> RemovableHandle:
-    """Call ``hook(optimizer, args, kwargs)`` before each step of every optimizer; see ``Optimizer.register_step_pre_hook``."""
+    """Call ``hook(optimizer, args, kwargs)`` before each step of every optimizer."""
     return _add(_global_pre_hooks, hook)
 
 
@@ -294,7 +294,7 @@ class Optimizer:
         return _add(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer, state_dict)`` after ``state_dict``; what it returns (if not None) replaces the result."""
+        """Call ``hook(optimizer, state_dict)`` after ``state_dict``; what it returns replaces the result."""
         return _add(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:

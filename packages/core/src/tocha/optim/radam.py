@@ -71,8 +71,9 @@ class RAdam(Elementwise):
         _validate.two_betas(betas)
         _validate.at_least_zero(weight_decay=weight_decay)
         defaults = {
-            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize, "foreach": foreach,
-            "capturable": capturable, "decoupled_weight_decay": decoupled_weight_decay, "differentiable": differentiable,
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize, "foreach":
+            foreach, "capturable": capturable, "decoupled_weight_decay": decoupled_weight_decay, "differentiable":
+            differentiable,
         }  # fmt: skip
         super().__init__(params, defaults)
 

@@ -94,8 +94,8 @@ class SGD(Elementwise):
 
     def _numbers(self, group: dict[str, Any], scalars: tuple, number: Callable[[Any], Any]) -> tuple[tuple, _Numbers]:
         n = _Numbers(
-            number(group["lr"]), group["momentum"], group["dampening"], number(group["weight_decay"]), group["nesterov"],
-            group["maximize"],
+            number(group["lr"]), group["momentum"], group["dampening"], number(group["weight_decay"]),
+            group["nesterov"], group["maximize"],
         )  # fmt: skip
         return (), n
 

@@ -16,7 +16,8 @@ from .lr_scheduler.base import LRScheduler, for_each_group
 from .optimizer import Optimizer
 
 __all__ = [
-    "SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn", "update_bn",
+    "SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn",
+    "update_bn",
 ]  # fmt: skip
 
 

@@ -60,22 +60,23 @@ class _Storages:
                 raise RuntimeError(
                     f"storage {key[:100]!r} should have {nbytes} bytes, but its record has {self.archive.size(name)}"
                 )
-            self.loaded[key] = self._read(name, kind, nbytes, location), kind
+            self.loaded[key] = self._read(name, kind, count, location), kind
         storage, first_kind = self.loaded[key]
         if count * kind.dtype.itemsize != storage.nbytes() or self.foreign and kind is not first_kind:
             raise RuntimeError(f"storage {key[:100]!r} is said to have two sizes or two dtypes")
         return TypedStorage(storage, kind.dtype)
 
-    def _read(self, name: str, kind: StorageType, nbytes: int, location: str) -> UntypedStorage:
+    def _read(self, name: str, kind: StorageType, count: int, location: str) -> UntypedStorage:
+        dtype = kind.dtype.np
         if self.to_meta:
-            return UntypedStorage(nbytes)
+            return UntypedStorage(count * dtype.itemsize)
         if _options.local.skip_data:
-            data = np.zeros(nbytes, np.uint8)
-        elif self.mapping is not None and nbytes:
+            data = np.zeros(count, dtype).view(np.uint8)
+        elif self.mapping is not None and count:
             # a buffer of its own, so that saving a tensor on it does not take the whole file
-            data = np.frombuffer(self.mapping, np.uint8, nbytes, self.archive.offset(name))
+            data = np.frombuffer(self.mapping, dtype, count, self.archive.offset(name)).view(np.uint8)
         else:
-            data = self.archive.read(name)[:nbytes]
+            data = self.archive.read(name, dtype)[: count * dtype.itemsize]
         storage = UntypedStorage(swapped(data, kind) if self.foreign else data)
         storage.foreign_order = self.foreign
         return self.restore(storage, location)

@@ -82,7 +82,7 @@ class _Storages:
             self.left -= count * itemsize
             if self.left < 0:
                 raise RuntimeError("the file is cut off: its storages would be larger than all of it")
-            storage = self.restore(UntypedStorage(np.empty(count * itemsize, np.uint8)), location)
+            storage = self.restore(UntypedStorage(np.empty(count, kind.dtype.np).view(np.uint8)), location)
             storage.fill_later()
             self.made[key] = storage, kind
         storage, first_kind = self.made[key]

@@ -196,7 +196,6 @@ def address_of(raw: Any) -> int:
 def swapped(data: Any, kind: StorageType) -> Any:
     """Bytes of a storage in the other byte order; a complex number is two numbers."""
     unit = kind.dtype.itemsize // (2 if kind.dtype.is_complex else 1)
-    whole = data.size // unit * unit
-    flipped = data.copy()
-    flipped[:whole] = data[:whole].reshape(-1, unit)[:, ::-1].reshape(-1)
+    flipped = np.empty(data.size // kind.dtype.itemsize, kind.dtype.np).view(np.uint8)
+    flipped[:] = data[: flipped.size].reshape(-1, unit)[:, ::-1].reshape(-1)
     return flipped

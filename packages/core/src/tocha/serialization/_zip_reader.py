@@ -15,6 +15,7 @@ from typing import IO
 import numpy as np
 
 MAGIC = b"PK\x03\x04"
+_BYTE = np.dtype("uint8")
 _LOCAL = struct.Struct("<4s22xHH")
 
 
@@ -68,15 +69,17 @@ class ArchiveReader:
             raise _broken(f"record {name[:100]!r} does not lie where the archive says")
         return begin
 
-    def read(self, name: str) -> np.ndarray:
-        """A record's bytes.
+    def read(self, name: str, dtype: np.dtype = _BYTE) -> np.ndarray:
+        """A record's bytes, in memory allocated for elements of ``dtype`` (whose arrays then own it).
 
         Raises:
             RuntimeError: there is no such record, it is cut off, or its checksum is not the one it was written with.
         """
         entry, _ = self._find(name)
         begin = self.offset(name)
-        data = np.empty(entry.file_size, np.uint8)
+        size = entry.file_size
+        data = np.empty(size // dtype.itemsize, dtype) if size % dtype.itemsize == 0 else np.empty(size, _BYTE)
+        data = data.view(_BYTE)
         self.file.seek(begin)
         read_into(self.file, data, name)
         # PyTorch can leave out the checksum, and then writes 0

@@ -44,7 +44,7 @@ class AutomaticOptimization:
             trainer.strategy.backward(loss, optimizer)
             return outputs["loss"]
 
-        if accumulating:
+        if accumulating or self.skip_backward:
             with trainer.strategy.block_backward_sync():
                 closure()
             return outputs

@@ -149,14 +149,10 @@ class ResNet(nn.Module):
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
-            elif isinstance(module, (nn.BatchNorm2d, nn.GroupNorm)):
-                nn.init.constant_(module.weight, 1)
-                nn.init.constant_(module.bias, 0)
-        if zero_init_residual:
-            for module in self.modules():
-                last = module.bn3 if isinstance(module, Bottleneck) else getattr(module, "bn2", None)
-                if isinstance(module, (BasicBlock, Bottleneck)) and last.weight is not None:
-                    nn.init.constant_(last.weight, 0)
+            elif zero_init_residual and isinstance(module, (BasicBlock, Bottleneck)):
+                last = module.bn3 if isinstance(module, Bottleneck) else module.bn2
+                if last.weight is not None:
+                    nn.init.zeros_(last.weight)
 
     def _make_layer(
         self, block: type[BasicBlock | Bottleneck], planes: int, blocks: int, stride: int = 1, dilate: bool = False

@@ -93,7 +93,7 @@ def group_norm(
     """
     shape = input.shape
     if len(shape) >= 2 and num_groups > 0:
-        _check_many((shape[0] * shape[1] // num_groups, num_groups, *shape[2:]) if shape[0] != 1 or len(shape) > 2 else shape)
+        _check_many([shape[0] * shape[1] // num_groups, num_groups, *shape[2:]])
     return _ops.group_norm(input, num_groups, weight, bias, eps)
 
 

@@ -66,7 +66,8 @@ class BackwardHooks:
                 continue
             if len(replaced) != size:
                 raise RuntimeError(
-                    f"Backward pre hook returned an invalid number of grad_output, got {len(replaced)}, but expected {size}"
+                    f"Backward pre hook returned an invalid number of grad_output, got {len(replaced)}, but expected "
+                    f"{size}"
                 )
             outputs = replaced
         self.grad_outputs = outputs
@@ -77,8 +78,9 @@ class BackwardHooks:
     def without_inputs(self, outputs: tuple) -> None:
         if self.hooks:
             warnings.warn(
-                "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs "
-                "require gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"
+                "Full backward hook is firing when gradients are computed with respect to module outputs since no "
+                "inputs require gradients. See "
+                "https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"
                 "#torch.nn.Module.register_full_backward_hook for more details.",
                 stacklevel=6,
             )
@@ -117,7 +119,7 @@ def scattered(values: tuple, positions: list[int], size: int) -> tuple:
 
 
 def watched(values: tuple, report: Callable[[tuple, list[int], int], tuple]) -> tuple[tuple, list[int] | None]:
-    """``values`` with its tensors led through the identity; the tensors' positions, None where no gradient will flow."""
+    """``values`` with its tensors led through the identity, and their positions (None: no gradient will flow)."""
     positions = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
     if not (tocha.is_grad_enabled() and any(values[i].requires_grad for i in positions)):
         return values, None

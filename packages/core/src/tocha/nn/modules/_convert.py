@@ -12,8 +12,8 @@ from tocha._core.tensor import Tensor
 T = TypeVar("T", bound="ConvertMethods")
 
 _COMPLEX = (
-    "Complex modules are a new feature under active development whose design may change, and some modules might not work "
-    "as expected when using complex tensors as parameters or buffers."
+    "Complex modules are a new feature under active development whose design may change, and some modules might not "
+    "work as expected when using complex tensors as parameters or buffers."
 )
 
 

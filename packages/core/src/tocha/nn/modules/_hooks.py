@@ -188,7 +188,8 @@ class _Call:
                     if output is not None:
                         if not (isinstance(output, tuple) and len(output) == 2):
                             raise RuntimeError(
-                                f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {output}."
+                                "forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got "
+                                f"{output}."
                             )
                         self.args, self.kwargs = output
                 else:
@@ -250,7 +251,8 @@ class HookMethods:
     def register_forward_hook(
         self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle:
-        """Call ``hook(module, args, output)`` after each ``forward``; what it returns (if not None) replaces the output.
+        """Call ``hook(module, args, output)`` after each ``forward``; what it returns (if not None) replaces the
+        output.
 
         Args:
             hook: ``hook(module, args, output)``, or with ``with_kwargs=True`` ``hook(module, args, kwargs, output)``.
@@ -282,7 +284,7 @@ class HookMethods:
         return add_backward(self, hook, full=True, prepend=prepend)
 
     def register_backward_hook(self, hook: Callable) -> RemovableHandle:
-        """PyTorch's older form, which sees the gradients of the last operation only; use ``register_full_backward_hook``."""
+        """PyTorch's older form, which sees the last operation only; use ``register_full_backward_hook``."""
         return add_backward(self, hook, full=False)
 
     def register_state_dict_pre_hook(self, hook: Callable) -> RemovableHandle:
@@ -306,7 +308,8 @@ class HookMethods:
         return add(self, "_state_dict_hooks", hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable) -> RemovableHandle:
-        """Call ``hook(module, state_dict, prefix, local_metadata, strict, missing, unexpected, errors)`` before loading.
+        """Call ``hook(module, state_dict, prefix, local_metadata, strict, missing, unexpected, errors)`` before
+        loading.
 
         The hook changes ``state_dict`` and the lists in place, to rename the keys of an older version for example.
         """

@@ -42,7 +42,8 @@ class StateDictMethods:
     def get_extra_state(self) -> Any:
         """Override to put more than tensors into ``state_dict``: return what is to be saved (something picklable)."""
         raise RuntimeError(
-            "Module.get_extra_state() has to be overridden before it is called: it returns what set_extra_state() gets back"
+            "Module.get_extra_state() has to be overridden before it is called: it returns what set_extra_state() "
+            "gets back"
         )
 
     def set_extra_state(self, state: Any) -> None:
@@ -218,16 +219,16 @@ def _load(
     for hook in module._load_state_dict_post_hooks.values():
         if hook(module, keys) is not None:
             raise AssertionError(
-                "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, if "
-                "incompatible_keys need to be modified, it should be done inplace."
+                "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, "
+                "if incompatible_keys need to be modified, it should be done inplace."
             )
 
 
 def _load_one(module: Module, name: str, own: Tensor, key: str, given: Any, assign: bool, errors: list[str]) -> None:
     if not isinstance(given, Tensor):
         errors.append(
-            f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but '
-            f"received {type(given)}"
+            f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint '
+            f"but received {type(given)}"
         )
         return
     lazy = is_lazy(own)
@@ -237,8 +238,8 @@ def _load_one(module: Module, name: str, own: Tensor, key: str, given: Any, assi
             given = given[0]
         if given.shape != own.shape:
             errors.append(
-                f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape in current "
-                f"model is {own.shape}."
+                f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape in "
+                f"current model is {own.shape}."
             )
             return
     if own.is_meta and not given.is_meta and not assign:

@@ -293,7 +293,8 @@ class ModuleDict(Module):
         """
         if not isinstance(modules, Iterable):
             raise TypeError(
-                f"ModuleDict.update should be called with an iterable of key/value pairs, but got {type(modules).__name__}"
+                "ModuleDict.update should be called with an iterable of key/value pairs, but got "
+                f"{type(modules).__name__}"
             )
         if isinstance(modules, (Mapping, ModuleDict)):
             for key, module in modules.items():

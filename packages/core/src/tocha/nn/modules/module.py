@@ -13,18 +13,29 @@ from tocha.nn.parameter import Buffer, Parameter
 
 from ._convert import ConvertMethods
 from ._hooks import (
-    CALL_TABLES, GLOBAL, TABLES, HookMethods, call_with_hooks, register_module_backward_hook,
-    register_module_buffer_registration_hook, register_module_forward_hook, register_module_forward_pre_hook,
-    register_module_full_backward_hook, register_module_full_backward_pre_hook, register_module_module_registration_hook,
-    register_module_parameter_registration_hook, registered,
+    CALL_TABLES,
+    GLOBAL,
+    TABLES,
+    HookMethods,
+    call_with_hooks,
+    register_module_backward_hook,
+    register_module_buffer_registration_hook,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+    registered,
 )  # fmt: skip
 from ._members import Members
 from ._state_dict import StateDictMethods
 
 __all__ = [
-    "Module", "register_module_backward_hook", "register_module_buffer_registration_hook", "register_module_forward_hook",
-    "register_module_forward_pre_hook", "register_module_full_backward_hook", "register_module_full_backward_pre_hook",
-    "register_module_module_registration_hook", "register_module_parameter_registration_hook",
+    "Module", "register_module_backward_hook", "register_module_buffer_registration_hook",
+    "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook", "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
 ]  # fmt: skip
 
 Self = TypeVar("Self", bound="Module")
@@ -150,12 +161,14 @@ class Module(HookMethods, StateDictMethods, ConvertMethods):
         if param is not None:
             if not isinstance(param, Parameter):
                 raise TypeError(
-                    f"cannot assign '{typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"
+                    f"cannot assign '{typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None "
+                    "required)"
                 )
             if param.grad_fn is not None:
                 raise ValueError(
-                    f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. "
-                    f"To express '{name}' as a function of another Tensor, compute the value in the forward() method."
+                    f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created "
+                    f"explicitly. To express '{name}' as a function of another Tensor, compute the value in the "
+                    "forward() method."
                 )
             param = registered(GLOBAL.parameter_registration, self, name, param)
         self._parameters[name] = param
@@ -274,8 +287,8 @@ class Module(HookMethods, StateDictMethods, ConvertMethods):
             self.register_buffer(name, value)
         else:
             raise RuntimeError(
-                "Registering a non-persistent buffer on a Module subclass that implements register_buffer() without the "
-                "persistent argument is not allowed."
+                "Registering a non-persistent buffer on a Module subclass that implements register_buffer() without "
+                "the persistent argument is not allowed."
             )
 
     def __delattr__(self, name: str) -> None:

@@ -63,8 +63,9 @@ def get_total_norm(
     total = wrap(_norm(array_modules.module_of(norms[0]).stack([norm.astype(dtype) for norm in norms]), order))
     if error_if_nonfinite and not np.isfinite(total.item()):
         raise RuntimeError(
-            f"The total norm of order {order} for gradients from `parameters` is non-finite, so it cannot be clipped. To "
-            "disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
+            f"The total norm of order {order} for gradients from `parameters` is non-finite, so it cannot be clipped. "
+            "To disable this error and scale the gradients by the non-finite norm anyway, set "
+            "`error_if_nonfinite=False`"
         )
     return total
 

@@ -19,7 +19,7 @@ _MAPS = ("matrix_exp", "cayley", "householder")
 
 
 def _householder_product(a: Tensor, tau: Tensor) -> Tensor:
-    """The first columns of the product of the reflections ``I - tau v v^H``, as ``torch.linalg.householder_product``."""
+    """The first columns of the product of the reflections ``I - tau v v^H``."""
     rows, columns = a.shape[-2:]
     ones = tocha.eye(rows, columns, dtype=a.dtype, device=a.device)
     v = a.tril(-1) + ones
@@ -186,7 +186,8 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     """Train a weight as a length times a direction; returns the module.
 
     Args:
-        module: whose parameter. name: which. dim: the dimension with a length of its own for each entry; None: one for all.
+        module: whose parameter. name: which. dim: the dimension with a length of its own for each entry; None: one for
+            all.
 
     Source: Salimans and Kingma, https://arxiv.org/abs/1602.07868;
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.parametrizations.weight_norm.html

@@ -76,7 +76,8 @@ class ParametrizationList(ModuleList):
                         new = inverse(new)
         if not isinstance(new, (Tensor, Sequence)):
             raise ValueError(
-                f"'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got {type(new).__name__}"
+                "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got "
+                f"{type(new).__name__}"
             )
         self.is_tensor = isinstance(new, Tensor)
         self.ntensors = 1 if self.is_tensor else len(new)
@@ -93,8 +94,13 @@ class ParametrizationList(ModuleList):
         else:
             self._register_several(new, original)
         if not unsafe:
-            _unchanged("Registering a parametrization may not change the {} of the tensor, unless `unsafe` flag is enabled.\n"
-                       "unparametrized {}: {}\nparametrized {}: {}", self(), dtype, shape)  # fmt: skip
+            _unchanged(
+                "Registering a parametrization may not change the {} of the tensor, unless `unsafe` flag is enabled.\n"
+                "unparametrized {}: {}\nparametrized {}: {}",
+                self(),
+                dtype,
+                shape,
+            )
 
     def _register_several(self, tensors: Sequence[Any], original: Tensor) -> None:
         for i, tensor in enumerate(tensors):
@@ -134,19 +140,20 @@ class ParametrizationList(ModuleList):
                 raise ValueError(f"'right_inverse' must return a sequence of tensors. Got {type(inverted).__name__}.")
             if len(inverted) != self.ntensors:
                 raise ValueError(
-                    f"'right_inverse' must return a sequence of tensors of length {self.ntensors}. Got a sequence of length "
-                    f"{len(inverted)}."
+                    f"'right_inverse' must return a sequence of tensors of length {self.ntensors}. Got a sequence of "
+                    f"length {len(inverted)}."
                 )
             for i, tensor in enumerate(inverted):
                 original = getattr(self, f"original{i}")
                 if not isinstance(tensor, Tensor):
                     raise ValueError(
-                        f"'right_inverse' must return a sequence of tensors. Got element {i} of type {type(tensor).__name__}"
+                        f"'right_inverse' must return a sequence of tensors. Got element {i} of type "
+                        f"{type(tensor).__name__}"
                     )
                 if original.dtype != tensor.dtype:
                     raise ValueError(
-                        f"Tensor {i} returned by `right_inverse` has dtype {tensor.dtype} while `original{i}` has dtype "
-                        f"{original.dtype}"
+                        f"Tensor {i} returned by `right_inverse` has dtype {tensor.dtype} while `original{i}` has "
+                        f"dtype {original.dtype}"
                     )
                 _set(original, tensor)
 
@@ -215,8 +222,8 @@ def register_parametrization(
 ) -> Module:
     """Compute a parameter or buffer of a module by ``parametrization`` from now on; returns the module.
 
-    ``module.name`` becomes ``parametrization(module.parametrizations.name.original)``, anew at each use; assigning to it
-    needs ``parametrization.right_inverse``. Registering again puts a parametrization after the others.
+    ``module.name`` becomes ``parametrization(module.parametrizations.name.original)``, anew at each use; assigning to
+    it needs ``parametrization.right_inverse``. Registering again puts a parametrization after the others.
 
     Args:
         module: whose class is replaced by a subclass. tensor_name: which parameter or buffer.
@@ -254,7 +261,8 @@ def register_parametrization(
         module.parametrizations[tensor_name] = parametrizations
     else:
         raise ValueError(
-            f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name '{tensor_name}'"
+            f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name "
+            f"'{tensor_name}'"
         )
     return module
 
@@ -280,8 +288,8 @@ def _check_on_top(before: Tensor, parametrization: Any, name: str) -> None:
     for fact in ("dtype", "shape"):
         if getattr(back, fact) != getattr(before, fact):
             raise ValueError(
-                f"The tensor returned by parametrization.right_inverse must have the same {fact} as module.{name}, unless "
-                f"the `unsafe` flag is enabled.\nmodule.{name}.{fact}: {getattr(before, fact)}\n"
+                f"The tensor returned by parametrization.right_inverse must have the same {fact} as module.{name}, "
+                f"unless the `unsafe` flag is enabled.\nmodule.{name}.{fact}: {getattr(before, fact)}\n"
                 f"returned {fact}: {getattr(back, fact)}"
             )
 
@@ -317,8 +325,8 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
         original = Parameter(tensor) if tensor.requires_grad else tensor
     else:
         raise ValueError(
-            "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a sequence "
-            "of tensors."
+            "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a "
+            "sequence of tensors."
         )
     delattr(type(module), tensor_name)
     del module.parametrizations[tensor_name]

@@ -23,10 +23,11 @@ M = TypeVar("M", bound=Module)
 
 
 class BasePruningMethod(ABC):
-    """Computes a mask; applied to a module it becomes a hook that multiplies a parameter by it before each forward pass.
+    """Computes a mask; applied to a module it becomes a hook that multiplies a parameter by it before each forward
+    pass.
 
-    A subclass defines ``compute_mask`` and a class attribute ``PRUNING_TYPE``: ``"unstructured"``, ``"structured"`` (with an
-    attribute ``dim``) or ``"global"``.
+    A subclass defines ``compute_mask`` and a class attribute ``PRUNING_TYPE``: ``"unstructured"``, ``"structured"``
+    (with an attribute ``dim``) or ``"global"``.
     """
 
     PRUNING_TYPE: str
@@ -65,7 +66,8 @@ class BasePruningMethod(ABC):
         ]
         if len(earlier) > 1:
             raise AssertionError(
-                f"Avoid adding multiple pruning hooks to the same tensor {name} of module {module}. Use a PruningContainer."
+                f"Avoid adding multiple pruning hooks to the same tensor {name} of module {module}. Use a "
+                "PruningContainer."
             )
         again = bool(earlier)
         original = getattr(module, name)
@@ -409,8 +411,8 @@ def global_unstructured(
     method = pruning_method(**kwargs)
     if method.PRUNING_TYPE != "unstructured":
         raise TypeError(
-            f'Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found method {pruning_method} of type '
-            f"{method.PRUNING_TYPE}"
+            'Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found method '
+            f"{pruning_method} of type {method.PRUNING_TYPE}"
         )
     method._tensor_name = "temp"
     final = PruningContainer(method).compute_mask(values.detach(), parameters_to_vector(masks).detach())

@@ -26,8 +26,8 @@ def functional_call(
 ) -> Any:
     """The deprecated home of ``tocha.func.functional_call``."""
     warnings.warn(
-        "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future version "
-        "of PyTorch. Please use `torch.func.functional_call` instead which is a drop-in replacement.",
+        "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future "
+        "version of PyTorch. Please use `torch.func.functional_call` instead which is a drop-in replacement.",
         category=FutureWarning,
         stacklevel=2,
     )
@@ -53,7 +53,8 @@ def _functional_call(
         strict: every parameter and buffer has to be given, and nothing else.
 
     Raises:
-        ValueError: different tensors for one shared parameter. RuntimeError: a missing or unknown name, with ``strict``.
+        ValueError: different tensors for one shared parameter. RuntimeError: a missing or unknown name, with
+        ``strict``.
     """
     arguments = () if args is None else args if isinstance(args, tuple) else (args,)
     with _reparametrize_module(module, parameters_and_buffers, tie_weights=tie_weights, strict=strict):

@@ -52,8 +52,8 @@ class WeightNorm:
         weight = getattr(module, name)
         if is_lazy(weight):
             raise ValueError(
-                "The module passed to `WeightNorm` can't have uninitialized parameters. Make sure to run the dummy forward "
-                "before applying weight normalization"
+                "The module passed to `WeightNorm` can't have uninitialized parameters. Make sure to run the dummy "
+                "forward before applying weight normalization"
             )
         del module._parameters[name]
         module.register_parameter(name + "_g", Parameter(norm_except_dim(weight, hook.dim).data))
@@ -78,7 +78,8 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
     """Replace a parameter by a length ``name_g`` and a direction ``name_v``; returns the module.
 
     Args:
-        module: whose parameter. name: which. dim: the dimension with a length of its own for each entry; None: one for all.
+        module: whose parameter. name: which. dim: the dimension with a length of its own for each entry; None: one for
+            all.
 
     Raises:
         RuntimeError: it is replaced already. ValueError: it is lazy.

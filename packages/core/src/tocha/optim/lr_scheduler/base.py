@@ -17,8 +17,8 @@ __all__ = ["LRScheduler"]
 
 EPOCH_DEPRECATED = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use "
-    "`scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the closed form is "
-    "used instead of the new chainable form, where available."
+    "`scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the closed "
+    "form is used instead of the new chainable form, where available."
 )
 _SEE = "See more details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
 
@@ -47,9 +47,11 @@ class LRScheduler:
                 group.setdefault("initial_lr", copied(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(
-                    f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with last_epoch >= 0.\n"
+                    f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with last_epoch "
+                    ">= 0.\n"
                     "This typically happens when:\n"
-                    "1. You're trying to resume training from a checkpoint but haven't properly loaded the optimizer state\n"
+                    "1. You're trying to resume training from a checkpoint but haven't properly loaded the optimizer "
+                    "state\n"
                     "2. You're using last_epoch >= 0 for a fresh training run (not recommended)"
                 )
         self.base_lrs: list[Any] = values_of(optimizer, "initial_lr")
@@ -102,9 +104,10 @@ class LRScheduler:
                 )
             elif not getattr(self.optimizer, "_opt_called", False):
                 warnings.warn(
-                    "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you "
-                    "should call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to "
-                    f"do this will result in PyTorch skipping the first value of the learning rate schedule. {_SEE}",
+                    "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, "
+                    "you should call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  "
+                    "Failure to do this will result in PyTorch skipping the first value of the learning rate "
+                    f"schedule. {_SEE}",
                     UserWarning,
                     stacklevel=2,
                 )
@@ -187,8 +190,8 @@ def for_each_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
     if isinstance(value, (list, tuple)):
         if len(value) != count:
             raise ValueError(
-                f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, param_groups "
-                f"has {count}."
+                f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, "
+                f"param_groups has {count}."
             )
         return [copied(v) for v in value]
     return [copied(value) for _ in range(count)]

@@ -104,7 +104,7 @@ class CyclicLR(LRScheduler):
         return [least + (most - least) * share * scale for least, most in zip(self.base_lrs, self.max_lrs, strict=True)]
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer; a ``scale_fn`` that is a callable object by its attributes, a function not at all."""
+        """Everything but the optimizer; of ``scale_fn`` the attributes, and of a plain function nothing."""
         state = super().state_dict()
         fn = state["_scale_fn_custom"]
         keep = fn is not None and not isinstance(fn, types.FunctionType)

@@ -39,7 +39,8 @@ class DataLoader(Generic[T_co]):
         sampler: gives the indices, instead of ``shuffle``.
         batch_sampler: gives lists of indices, instead of ``batch_size``, ``shuffle``, ``sampler`` and ``drop_last``.
         num_workers: processes that make batches; 0: this one does.
-        collate_fn: makes a batch of a list of samples; ``default_collate`` where None (``default_convert`` without batches).
+        collate_fn: makes a batch of a list of samples; ``default_collate`` where None (``default_convert`` without
+            batches).
         pin_memory: put batches into memory from which a GPU copies fast; no effect without one.
         drop_last: leave out a last batch that is shorter.
         timeout: seconds to wait for a batch of a worker; 0: without end.
@@ -51,8 +52,8 @@ class DataLoader(Generic[T_co]):
         pin_memory_device: deprecated, no effect.
         in_order: give batches in the order of the indices; otherwise as workers have them ready.
 
-    With ``num_workers=0`` exceptions of the dataset come as they are. A worker's exception is raised here with its type and
-    message and the worker's traceback; a worker that dies raises ``RuntimeError`` at the next batch.
+    With ``num_workers=0`` exceptions of the dataset come as they are. A worker's exception is raised here with its
+    type and message and the worker's traceback; a worker that dies raises ``RuntimeError`` at the next batch.
 
     Raises:
         ValueError: options that exclude each other, or are out of range.
@@ -236,14 +237,14 @@ class DataLoader(Generic[T_co]):
             suggestion = "DataLoader is not able to compute a suggested max number of worker in current system."
         else:
             suggestion = (
-                f"Our suggested max number of worker in current system is {processors}"
-                f"{'' if affinity is not None else ' (`cpuset` is not taken into account)'}, which is smaller than what this "
-                "DataLoader is going to create."
+                "Our suggested max number of worker in current system is "
+                f"{processors}{'' if affinity is not None else ' (`cpuset` is not taken into account)'}, which is "
+                "smaller than what this DataLoader is going to create."
             )
         warnings.warn(
-            f"This DataLoader will create {self.num_workers} worker processes in total. {suggestion} Please be aware that "
-            "excessive worker creation might get DataLoader running slow or even freeze, lower the worker number to avoid "
-            "potential slowness/freeze if necessary.",
+            f"This DataLoader will create {self.num_workers} worker processes in total. {suggestion} Please be aware "
+            "that excessive worker creation might get DataLoader running slow or even freeze, lower the worker number "
+            "to avoid potential slowness/freeze if necessary.",
             stacklevel=3,
         )
 

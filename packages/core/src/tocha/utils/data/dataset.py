@@ -13,7 +13,8 @@ import tocha
 from tocha._core.tensor import Tensor
 
 __all__ = [
-    "ChainDataset", "ConcatDataset", "Dataset", "IterableDataset", "StackDataset", "Subset", "TensorDataset", "random_split",
+    "ChainDataset", "ConcatDataset", "Dataset", "IterableDataset", "StackDataset", "Subset", "TensorDataset",
+    "random_split",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -46,8 +47,8 @@ class Dataset(Generic[T_co]):
 class IterableDataset(Dataset[T_co], Iterable[T_co]):
     """Samples as a stream: a subclass defines ``__iter__``.
 
-    Each worker process of a ``DataLoader`` iterates its own copy: use ``get_worker_info()`` in ``__iter__`` to give each
-    its part, or every sample comes once a worker.
+    Each worker process of a ``DataLoader`` iterates its own copy: use ``get_worker_info()`` in ``__iter__`` to give
+    each its part, or every sample comes once a worker.
 
     Source: https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.IterableDataset
 
@@ -108,8 +109,8 @@ class StackDataset(Dataset[Any]):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args and kwargs:
             raise ValueError(
-                "Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like input/output, but both types "
-                "are given."
+                "Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like input/output, but both "
+                "types are given."
             )
         if not args and not kwargs:
             raise ValueError("At least one dataset should be passed")
@@ -242,8 +243,8 @@ class Subset(Dataset[T_co]):
         if cls.__getitem__ is not Subset.__getitem__ and cls.__getitems__ is Subset.__getitems__:
             raise NotImplementedError(
                 f"{cls.__name__} overrides __getitem__ but not __getitems__. When subclassing Subset and overriding "
-                "__getitem__, you must also override __getitems__ to ensure DataLoader works correctly with your custom "
-                "logic. A simple implementation:\n\n"
+                "__getitem__, you must also override __getitems__ to ensure DataLoader works correctly with your "
+                "custom logic. A simple implementation:\n\n"
                 "def __getitems__(self, indices):\n    return [self.__getitem__(idx) for idx in indices]"
             )
 
@@ -271,8 +272,8 @@ def random_split(dataset: Dataset[T], lengths: Sequence[int | float], generator:
 
     Args:
         dataset: the whole.
-        lengths: numbers of samples, which add up to all; or fractions that add up to 1: what rounding leaves over goes to
-            the first subsets, one each.
+        lengths: numbers of samples, which add up to all; or fractions that add up to 1: what rounding leaves over goes
+            to the first subsets, one each.
         generator: to draw from; the default one where None.
 
     Raises:

@@ -36,7 +36,8 @@ class _BaseDataLoaderIter:
             )
         if loader.pin_memory and not self._pin:
             warnings.warn(
-                "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.",
+                "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be "
+                "used.",
                 stacklevel=4,
             )
         self._sampler_iter = iter(loader._index_sampler)
@@ -71,8 +72,8 @@ class _BaseDataLoaderIter:
         )
         if self._loader.num_workers > 0:
             message += (
-                "For multiprocessing data-loading, this could be caused by not properly configuring the IterableDataset "
-                "replica at each worker. Please see "
+                "For multiprocessing data-loading, this could be caused by not properly configuring the "
+                "IterableDataset replica at each worker. Please see "
                 "https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset for examples."
             )
         warnings.warn(message, stacklevel=3)
@@ -241,8 +242,8 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                 message += "The system does that to a process that uses too much memory."
             return RuntimeError(message.rstrip())
         return RuntimeError(
-            f"DataLoader worker (pid(s) {pid}) exited unexpectedly with exit code {code}. Rerunning with num_workers=0 may "
-            "give better error trace."
+            f"DataLoader worker (pid(s) {pid}) exited unexpectedly with exit code {code}. Rerunning with num_workers=0 "
+            "may give better error trace."
         )
 
     def _shutdown_workers(self) -> None:
@@ -265,8 +266,8 @@ def _start_workers(loader: DataLoader, base_seed: int, workers: list[_Worker]) -
     for i in range(loader.num_workers):
         ours, theirs = context.Pipe(duplex=True)
         job = Job(
-            loader._fetcher_class, loader.dataset, loader._auto_collation, loader.collate_fn, loader.drop_last, base_seed,
-            loader.worker_init_fn, i, loader.num_workers,
+            loader._fetcher_class, loader.dataset, loader._auto_collation, loader.collate_fn, loader.drop_last,
+            base_seed, loader.worker_init_fn, i, loader.num_workers,
         )  # fmt: skip
         # A forked process holds copies of all our ends; while it does, the other workers would not see us die.
         inherited = [ours, *[worker.channel.connection for worker in workers]] if forks else []

@@ -16,6 +16,7 @@ from tocha_vision.transforms.functional._image import (
     interpolation_mode,
     is_pil,
 )
+from tocha_vision.transforms.functional._interpolation import resize_tensor
 from tocha_vision.transforms.functional.geometry import crop, fill_color
 
 TENSOR_MODES = (
@@ -75,14 +76,14 @@ def _resized(height: int, width: int, size: int | Sequence[int], max_size: int |
                     "i.e. size should be an int or a sequence of length 1 in torchscript mode."
                 )
             return list(size)
-        size = size[0]
+    shorter: int = size if isinstance(size, int) else size[0]
     short, long = sorted((height, width))
-    if max_size is not None and max_size <= size:
+    if max_size is not None and max_size <= shorter:
         raise ValueError(
             f"max_size = {max_size} must be strictly greater than the requested "
             f"size for the smaller edge size = {size}"
         )
-    short, long = size, int(size * long / short)
+    short, long = shorter, int(shorter * long / short)
     if max_size is not None and long > max_size:
         short, long = int(max_size * short / long), max_size
     return [short, long] if height <= width else [long, short]
@@ -91,16 +92,13 @@ def _resized(height: int, width: int, size: int | Sequence[int], max_size: int |
 def _resize_tensor(img: tocha.Tensor, size: list[int], mode: InterpolationMode, antialias: bool) -> tocha.Tensor:
     if mode not in TENSOR_MODES:
         raise ValueError(f"interpolation of a tensor is one of {[m.value for m in TENSOR_MODES]}, got {mode.value!r}")
-    smooth = mode in (InterpolationMode.BILINEAR, InterpolationMode.BICUBIC)
-    batch = img.reshape(-1, *((1,) * (img.ndim == 2)), *img.shape[-3:])
-    values = batch if img.dtype in (tocha.float32, tocha.float64) else batch.to(tocha.float32)
-    options = {"align_corners": False, "antialias": antialias} if smooth else {}
-    values = tocha.nn.functional.interpolate(values, size=size, mode=mode.value, **options)
+    values = img if img.dtype in (tocha.float32, tocha.float64) else img.to(tocha.float32)
+    values = resize_tensor(values, size, mode, antialias)
     if not img.is_floating_point():
         if mode is InterpolationMode.BICUBIC and img.dtype == tocha.uint8:
             values = values.clamp(0, 255)
         values = values.round()
-    return values.to(img.dtype).reshape(*img.shape[:-2], *size)
+    return values.to(img.dtype)
 
 
 def resized_crop(

@@ -46,8 +46,9 @@ def collate(batch: Sequence[Any], *, collate_fn_map: dict | None = None) -> Any:
 
     Args:
         batch: the samples.
-        collate_fn_map: functions ``fn(batch, *, collate_fn_map)`` by type (or tuple of types), looked up first by the exact
-            type and then, in order, by ``isinstance``. Mappings and sequences that it does not name are descended into.
+        collate_fn_map: functions ``fn(batch, *, collate_fn_map)`` by type (or tuple of types), looked up first by the
+            exact type and then, in order, by ``isinstance``. Mappings and sequences that it does not name are
+            descended into.
 
     Raises:
         TypeError: there is no rule for the type. RuntimeError: sequences of different lengths.

@@ -1,9 +1,9 @@
 """Batches from a worker process to the loader's, through shared memory.
 
 A batch is pickled with its arrays out of band. Large arrays are written into an anonymous memory file (``memfd``) whose
-descriptor goes over the connection's socket: the loader maps the file and its arrays lie in it, without another copy. The
-file has no name, so nothing is left behind however a process ends, and the memory is free when the last array is. Small
-batches, and systems without ``memfd``, send the bytes over the connection.
+descriptor goes over the connection's socket: the loader maps the file and its arrays lie in it, without another copy.
+The file has no name, so nothing is left behind however a process ends, and the memory is free when the last array is.
+Small batches, and systems without ``memfd``, send the bytes over the connection.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ class Channel:
                 received.frombytes(content[: received.itemsize])
         if not received:
             raise RuntimeError(
-                "Too many open files. Communication with the workers is no longer possible. Please increase the limit using "
-                "`ulimit -n` in the shell"
+                "Too many open files. Communication with the workers is no longer possible. Please increase the limit "
+                "using `ulimit -n` in the shell"
             )
         return received[0]
 

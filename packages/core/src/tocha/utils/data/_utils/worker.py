@@ -20,7 +20,7 @@ PARENT_CHECK_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class WorkerInfo:
-    """What ``get_worker_info`` gives: this worker's number, how many there are, its seed, and its copy of the dataset."""
+    """This worker's number, how many there are, its seed, and its copy of the dataset."""
 
     id: int
     num_workers: int
@@ -127,7 +127,8 @@ def worker_loop(job: Job, connection: Any, inherited: list[Any]) -> None:
 
     for other in inherited:
         other.close()
-    # Ctrl-C reaches the whole process group: the loader's process decides what becomes of its workers. And handlers that
+    # Ctrl-C reaches the whole process group: the loader's process decides what becomes of its workers. And handlers
+    # that
     # the training script installed are not for us.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
