@@ -66,15 +66,6 @@ def pytest(session: nox.Session, *arguments: str) -> None:
         session.error("no test ran")
 
 
-IMPORT_ALL = """
-import importlib, pkgutil, sys
-package = importlib.import_module(sys.argv[1])
-for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-    if not module.name.endswith("__main__"):
-        importlib.import_module(module.name)
-"""
-
-
 @nox.session(python=pythons())
 @nox.parametrize("package", [*MODULES, "cross"], ids=[*MODULES, "cross"])
 def tests(session: nox.Session, package: str) -> None:
@@ -84,8 +75,7 @@ def tests(session: nox.Session, package: str) -> None:
         pytest(session, "tests", "docs", "README.md", "README.pt-BR.md", "--doctest-glob=*.md")
         return
     session.install(*paths(package))
-    with session.chdir(session.create_tmp()):
-        session.run("python", "-W", "error", "-c", IMPORT_ALL, MODULES[package])
+    session.run("python", "-P", "-W", "error", "tests/import_all.py", MODULES[package])
     session.install(*test_tools([package]))
     pytest(session, f"packages/{package}/tests", "--doctest-modules", "--pyargs", MODULES[package])
 

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+
 import tocha
 import tocha_lightning as L
 from tocha.utils.data import DataLoader, TensorDataset

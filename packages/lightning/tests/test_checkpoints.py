@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+
 import tocha
 import tocha_lightning as L
 from tocha_lightning.callbacks import ModelCheckpoint, OnExceptionCheckpoint
@@ -78,7 +79,9 @@ def test_last_as_a_link(lightning: Any) -> None:
     checkpoint = ModelCheckpoint(lightning.path / "c", save_last="link", filename="{epoch}")
     lightning.trainer(max_epochs=3, callbacks=[checkpoint]).fit(lightning.Plain(), lightning.loader())
     assert os.path.islink(lightning.path / "c" / "last.ckpt")
-    assert os.path.realpath(lightning.path / "c" / "last.ckpt") == os.path.realpath(lightning.path / "c" / "epoch=2.ckpt")
+    assert os.path.realpath(lightning.path / "c" / "last.ckpt") == os.path.realpath(
+        lightning.path / "c" / "epoch=2.ckpt"
+    )
 
 
 def test_time_interval(lightning: Any) -> None:
@@ -115,7 +118,9 @@ def test_arguments_that_cannot_work(arguments: Any) -> None:
 def test_contents_are_read_without_running_code(lightning: Any) -> None:
     checkpoint = ModelCheckpoint(lightning.path / "c", monitor="val_loss", save_last=True)
     model = lightning.Small(lr=0.3)
-    lightning.trainer(callbacks=[checkpoint], max_time="00:00:01:00").fit(model, lightning.loader(), lightning.loader(4))
+    lightning.trainer(callbacks=[checkpoint], max_time="00:00:01:00").fit(
+        model, lightning.loader(), lightning.loader(4)
+    )
     contents = tocha.load(lightning.path / "c" / "last.ckpt", weights_only=True)
     assert contents["hyper_parameters"] == {"lr": 0.3, "dropout": 0.0}
     assert contents["epoch"] == 1 and contents["global_step"] == 12
@@ -184,7 +189,12 @@ def test_load_from_checkpoint(lightning: Any) -> None:
     with open(lightning.path / "m.ckpt", "rb") as file:
         assert lightning.Plain.load_from_checkpoint(file).hparams.lr == 0.7
     (lightning.path / "h.yaml").write_text("lr: 0.9\n")
-    assert lightning.Plain.load_from_checkpoint(lightning.path / "m.ckpt", hparams_file=lightning.path / "h.yaml").hparams.lr == 0.9
+    assert (
+        lightning.Plain.load_from_checkpoint(
+            lightning.path / "m.ckpt", hparams_file=lightning.path / "h.yaml"
+        ).hparams.lr
+        == 0.9
+    )
     with pytest.raises(ValueError, match="is required for `hparams_file`"):
         lightning.Plain.load_from_checkpoint(lightning.path / "m.ckpt", hparams_file="h.txt")
 
@@ -289,7 +299,9 @@ def test_on_exception(lightning: Any) -> None:
     with pytest.raises(RuntimeError, match="on purpose"):
         lightning.trainer(callbacks=[callback]).fit(Fails(), lightning.loader())
     assert tocha.load(callback.ckpt_path)["global_step"] == 8
-    lightning.trainer(callbacks=[OnExceptionCheckpoint(lightning.path, "failed")]).fit(lightning.Plain(), lightning.loader())
+    lightning.trainer(callbacks=[OnExceptionCheckpoint(lightning.path, "failed")]).fit(
+        lightning.Plain(), lightning.loader()
+    )
     assert not os.path.exists(callback.ckpt_path)
 
 

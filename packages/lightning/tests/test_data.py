@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+
 import tocha
 import tocha_lightning as L
 from tocha.utils.data import DataLoader, IterableDataset
@@ -188,7 +189,12 @@ def test_moving_nested_batches() -> None:
     from collections import OrderedDict, namedtuple
 
     Point = namedtuple("Point", "x y")
-    batch = {"p": Point(tocha.ones(1), "t"), "o": OrderedDict(a=tocha.ones(2)), "d": Pair(tocha.ones(3), "l"), "n": None}
+    batch = {
+        "p": Point(tocha.ones(1), "t"),
+        "o": OrderedDict(a=tocha.ones(2)),
+        "d": Pair(tocha.ones(3), "l"),
+        "n": None,
+    }
     moved = move_data_to_device(batch, tocha.device("meta"))
     assert moved["p"].x.device.type == moved["o"]["a"].device.type == moved["d"].x.device.type == "meta"
     assert isinstance(moved["p"], Point) and isinstance(moved["o"], OrderedDict) and moved["d"].label == "l"

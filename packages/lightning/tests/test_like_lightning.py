@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+
 import tocha
 import tocha_lightning as L
 from tocha_lightning import callbacks, loggers
@@ -38,7 +39,11 @@ DIFFERENCES = {
 def differences(expected: Any, found: Any, path: str = "") -> list[str]:
     """Where two pieces of plain data differ; numbers may by 2e-5."""
     if isinstance(expected, dict) and isinstance(found, dict):
-        out = [f"{path}: only in one: {sorted(expected.keys() ^ found.keys())}"] if expected.keys() != found.keys() else []
+        out = (
+            [f"{path}: only in one: {sorted(expected.keys() ^ found.keys())}"]
+            if expected.keys() != found.keys()
+            else []
+        )
         for key in expected.keys() & found.keys():
             out += differences(expected[key], found[key], f"{path}/{key}".lstrip("/"))
         return out

@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 import pytest
+
 import tocha
 import tocha_lightning as L
 from tocha_lightning.loggers import CSVLogger, Logger
@@ -82,7 +83,9 @@ def test_unknown_reduction(lightning: Any) -> None:
 
 def test_reductions_as_functions(lightning: Any) -> None:
     def log(module: Any) -> None:
-        module.log("low", float(module.trainer.fit_loop.epoch_loop.batch_idx), on_step=False, on_epoch=True, reduce_fx=min)
+        module.log(
+            "low", float(module.trainer.fit_loop.epoch_loop.batch_idx), on_step=False, on_epoch=True, reduce_fx=min
+        )
         module.log("all", 1.0, on_step=False, on_epoch=True, reduce_fx=tocha.sum)
 
     metrics = run(lightning, "on_train_batch_start", log).callback_metrics

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 import tocha
 import tocha_lightning as L
 from tocha_lightning.utilities import MisconfigurationException
@@ -146,7 +147,11 @@ def test_manual_optimization_refuses_what_is_automatic(lightning: Any) -> None:
         (lambda o, lr: "sgd", MisconfigurationException, "Unknown configuration for model optimizers"),
         (lambda o, lr: {"lr_scheduler": lr.StepLR(o, 1)}, MisconfigurationException, 'must have the key "optimizer"'),
         (lambda o, lr: ([o], [{"interval": "step"}]), MisconfigurationException, 'must have the key "scheduler"'),
-        (lambda o, lr: ([o], [{"scheduler": lr.StepLR(o, 1), "interval": "week"}]), MisconfigurationException, '"step" or "epoch"'),
+        (
+            lambda o, lr: ([o], [{"scheduler": lr.StepLR(o, 1), "interval": "week"}]),
+            MisconfigurationException,
+            '"step" or "epoch"',
+        ),
         (lambda o, lr: ([o], [lr.ReduceLROnPlateau(o)]), MisconfigurationException, "must include a monitor"),
         (lambda o, lr: ([o], [lr.StepLR(copy.deepcopy(o), 1)]), MisconfigurationException, "wasn't returned"),
     ],
@@ -246,7 +251,13 @@ def test_without_a_trainer() -> None:
     model = L.LightningModule()
     with pytest.raises(RuntimeError, match="is not attached to a `Trainer`"):
         _ = model.trainer
-    assert (model.current_epoch, model.global_step, model.global_rank, model.logger, model.loggers) == (0, 0, 0, None, [])
+    assert (model.current_epoch, model.global_step, model.global_rank, model.logger, model.loggers) == (
+        0,
+        0,
+        0,
+        None,
+        [],
+    )
     model.print("ok")
 
 

@@ -6,10 +6,10 @@ import os
 from typing import Any
 
 import pytest
+
 import tocha
 import tocha_lightning as L
 from tocha_lightning.callbacks import EarlyStopping, ModelCheckpoint
-
 
 # a resumed run finds the checkpoints of the first
 pytestmark = pytest.mark.filterwarnings("ignore:Checkpoint directory")

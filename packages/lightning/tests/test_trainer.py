@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+
 import tocha
 import tocha_lightning as L
 from tocha_lightning.callbacks import Timer
@@ -21,9 +22,9 @@ from tocha_lightning.strategies import SingleDeviceStrategy
 from tocha_lightning.trainer.states import TrainerStatus
 from tocha_lightning.utilities import MisconfigurationException
 
-ARGUMENTS = """accelerator strategy devices num_nodes precision logger callbacks fast_dev_run max_epochs min_epochs max_steps
-min_steps max_time limit_train_batches limit_val_batches limit_test_batches limit_predict_batches overfit_batches
-val_check_interval check_val_every_n_epoch num_sanity_val_steps log_every_n_steps enable_checkpointing
+ARGUMENTS = """accelerator strategy devices num_nodes precision logger callbacks fast_dev_run max_epochs min_epochs
+max_steps min_steps max_time limit_train_batches limit_val_batches limit_test_batches limit_predict_batches
+overfit_batches val_check_interval check_val_every_n_epoch num_sanity_val_steps log_every_n_steps enable_checkpointing
 enable_progress_bar enable_model_summary accumulate_grad_batches gradient_clip_val gradient_clip_algorithm deterministic
 benchmark inference_mode use_distributed_sampler profiler detect_anomaly barebones plugins sync_batchnorm
 reload_dataloaders_every_n_epochs default_root_dir enable_autolog_hparams model_registry""".split()
@@ -92,7 +93,9 @@ def test_defaults(lightning: Any) -> None:
     assert trainer.max_epochs is None and trainer.max_steps == -1
     assert isinstance(trainer.strategy, SingleDeviceStrategy) and trainer.device_ids == [0]
     assert trainer.default_root_dir == str(lightning.path) and trainer.logger is not None
-    assert trainer.checkpoint_callback is trainer.callbacks[-1] and trainer.progress_bar_callback is trainer.callbacks[0]
+    assert (
+        trainer.checkpoint_callback is trainer.callbacks[-1] and trainer.progress_bar_callback is trainer.callbacks[0]
+    )
 
 
 def test_plugins_are_used(lightning: Any) -> None:
@@ -105,7 +108,9 @@ def test_plugins_are_used(lightning: Any) -> None:
 
 def test_a_thousand_epochs_unless_told(lightning: Any) -> None:
     trainer = lightning.trainer(max_epochs=None, enable_checkpointing=False, limit_train_batches=1)
-    trainer.callbacks.append(type("Stop", (L.Callback,), {"on_train_epoch_end": lambda *a: setattr(trainer, "should_stop", True)})())
+    trainer.callbacks.append(
+        type("Stop", (L.Callback,), {"on_train_epoch_end": lambda *a: setattr(trainer, "should_stop", True)})()
+    )
     with pytest.warns(UserWarning, match="Setting it to 1000 epochs"):
         trainer.fit(lightning.Plain(), lightning.loader())
     assert trainer.max_epochs == 1000 and trainer.current_epoch == 1
@@ -438,12 +443,16 @@ def test_train_again_with_the_same_trainer(lightning: Any) -> None:
 
 def test_log_dir(lightning: Any) -> None:
     assert lightning.trainer().log_dir == str(lightning.path)
-    assert lightning.trainer(logger=CSVLogger(lightning.path, "n", 3)).log_dir == str(lightning.path / "n" / "version_3")
+    assert lightning.trainer(logger=CSVLogger(lightning.path, "n", 3)).log_dir == str(
+        lightning.path / "n" / "version_3"
+    )
 
 
 @pytest.mark.parametrize("precision", ["64-true", "16-true", "bf16-true", 64])
 def test_true_precision(lightning: Any, precision: Any) -> None:
-    dtype = {"64-true": tocha.float64, 64: tocha.float64, "16-true": tocha.float16, "bf16-true": tocha.bfloat16}[precision]
+    dtype = {"64-true": tocha.float64, 64: tocha.float64, "16-true": tocha.float16, "bf16-true": tocha.bfloat16}[
+        precision
+    ]
 
     class Model(lightning.Plain):
         def training_step(self, batch: Any, batch_idx: int) -> Any:

@@ -20,8 +20,10 @@ from ._core.layouts import (
     channels_last, channels_last_3d, contiguous_format, layout, memory_format, preserve_format, strided,
 )  # fmt: skip
 from ._core.tensor import Size, Tensor
+from ._ops.activation import *
 from ._ops.aliasing import *
 from ._ops.arrangement import *
+from ._ops.adaptive_pooling import *
 from ._ops.binary import *
 from ._ops.comparison import *
 from ._ops.complex import *
@@ -30,10 +32,13 @@ from ._ops.conversion import *
 from ._ops.convolution import *
 from ._ops.creation import *
 from ._ops.cumulative import *
+from ._ops.distance import *
+from ._ops.dropout import *
 from ._ops.einsum import *
 from ._ops.extremes import *
 from ._ops.indexing import *
 from ._ops.logic import *
+from ._ops.matrices import *
 from ._ops.movement import *
 from ._ops.nonzero import *
 from ._ops.normalization import *
@@ -47,6 +52,7 @@ from ._ops.reduction import *
 from ._ops.rounding import *
 from ._ops.searching import *
 from ._ops.selection import *
+from ._ops.softmax import *
 from ._ops.sorting import *
 from ._ops.special_functions import *
 from ._ops.splitting import *
@@ -84,6 +90,7 @@ _LAZY = {
     "testing": "tocha.testing",
     "special": "tocha.special",
     "fft": "tocha.fft",
+    "linalg": "tocha.linalg",
     "set_printoptions": "tocha._core.printing:set_printoptions",
     "random": "tocha.random",
 }

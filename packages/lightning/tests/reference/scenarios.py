@@ -48,7 +48,8 @@ TABLE: dict[str, dict[str, Any]] = {
         "calls": ["fit", "validate", "test", "predict"], "hooks": True,
     },
     "datamodule": {
-        "trainer": {"max_epochs": 1, "limit_train_batches": 1, "limit_val_batches": 1}, "datamodule": True, "hooks": True,
+        "trainer": {"max_epochs": 1, "limit_train_batches": 1, "limit_val_batches": 1},
+        "datamodule": True, "hooks": True,
     },
     "accumulate_4_over_10": {"trainer": {"max_epochs": 2, "accumulate_grad_batches": 4}, "hooks": True},
     "accumulate_3_with_step_scheduler": {
@@ -118,7 +119,9 @@ TABLE: dict[str, dict[str, Any]] = {
         "trainer": {"max_epochs": 9, "val_check_interval": 0.5},
         "early_stopping": {"monitor": "val_wave", "patience": 3},
     },
-    "lr_monitor": {"trainer": {"max_epochs": 2, "log_every_n_steps": 3}, "module": {"scheduler": "both"}, "lr_monitor": {}},
+    "lr_monitor": {
+        "trainer": {"max_epochs": 2, "log_every_n_steps": 3}, "module": {"scheduler": "both"}, "lr_monitor": {},
+    },
     "lr_monitor_momentum": {
         "trainer": {"max_epochs": 2, "log_every_n_steps": 5}, "module": {"scheduler": "epoch", "groups": True},
         "lr_monitor": {"logging_interval": "step", "log_momentum": True, "log_weight_decay": True},
@@ -147,6 +150,10 @@ def _plain(value: Any) -> Any:
     return round(value, 5) if isinstance(value, float) else value
 
 
+def _plain_items(items: dict[str, Any]) -> dict[str, Any]:
+    return {key: _plain(value) for key, value in sorted(items.items())}
+
+
 def _recorded(cls: type, hooks: list[str], prefix: str, calls: list[str]) -> type:
     """A subclass that notes every call of its hooks."""
 
@@ -168,7 +175,28 @@ def _recorded(cls: type, hooks: list[str], prefix: str, calls: list[str]) -> typ
 def _module(env: SimpleNamespace, seen: dict[str, Any], options: dict[str, Any]) -> Any:
     T, L = env.T, env.L
     DataLoader, TensorDataset = T.utils.data.DataLoader, T.utils.data.TensorDataset
-    wave = [0.9, 0.5, 0.7, 0.3, 0.6, 0.4, 0.1, 0.8, 0.95, 0.2, 0.65, 0.55, 0.45, 0.35, 0.25, 0.15, 0.05, 0.85, 0.75, 0.01]
+    wave = [
+        0.9,
+        0.5,
+        0.7,
+        0.3,
+        0.6,
+        0.4,
+        0.1,
+        0.8,
+        0.95,
+        0.2,
+        0.65,
+        0.55,
+        0.45,
+        0.35,
+        0.25,
+        0.15,
+        0.05,
+        0.85,
+        0.75,
+        0.01,
+    ]
 
     class Stream(T.utils.data.IterableDataset):
         def __iter__(self) -> Any:
@@ -358,7 +386,10 @@ def _logger(env: SimpleNamespace, seen: dict[str, Any]) -> Any:
 
         def after_save_checkpoint(self, checkpoint_callback: Any) -> None:
             seen["saved"].append(
-                [os.path.basename(checkpoint_callback._last_checkpoint_saved), checkpoint_callback._last_global_step_saved]
+                [
+                    os.path.basename(checkpoint_callback._last_checkpoint_saved),
+                    checkpoint_callback._last_global_step_saved,
+                ]
             )
 
     return Recorder()
@@ -369,7 +400,9 @@ def _callbacks(env: SimpleNamespace, case: dict[str, Any], folder: str, calls: l
     if calls is not None:
         callbacks.append(_recorded(env.callbacks.Callback, CALLBACK_HOOKS, "callback", calls)())
     if "checkpoint" in case:
-        callbacks.append(env.callbacks.ModelCheckpoint(dirpath=os.path.join(folder, "checkpoints"), **case["checkpoint"]))
+        callbacks.append(
+            env.callbacks.ModelCheckpoint(dirpath=os.path.join(folder, "checkpoints"), **case["checkpoint"])
+        )
     if "early_stopping" in case:
         callbacks.append(env.callbacks.EarlyStopping(**case["early_stopping"]))
     if "lr_monitor" in case:
@@ -414,9 +447,7 @@ def run(env: SimpleNamespace, name: str) -> dict[str, Any]:
         common = {"enable_progress_bar": False, "enable_model_summary": False, "accelerator": "cpu",
                   "default_root_dir": folder}  # fmt: skip
         arguments = {**common, "log_every_n_steps": 1, **case["trainer"]}
-        trainer = env.L.Trainer(
-            **arguments, logger=_logger(env, seen), callbacks=_callbacks(env, case, folder, calls)
-        )
+        trainer = env.L.Trainer(**arguments, logger=_logger(env, seen), callbacks=_callbacks(env, case, folder, calls))
         model = cls()
         results = []
         for call in case.get("calls", ["fit"]):
@@ -427,10 +458,7 @@ def run(env: SimpleNamespace, name: str) -> dict[str, Any]:
                 kwargs["verbose"] = False
             result = getattr(trainer, call)(model, **kwargs)
             if result is not None:
-                results.append([
-                    {key: _plain(value) for key, value in sorted(item.items())} if isinstance(item, dict) else _plain(item)
-                    for item in result
-                ])  # fmt: skip
+                results.append([_plain_items(item) if isinstance(item, dict) else _plain(item) for item in result])
         found = _observed(env, trainer, model, seen, folder)
         found["results"] = results
         if "resume" in case:
@@ -440,7 +468,9 @@ def run(env: SimpleNamespace, name: str) -> dict[str, Any]:
                 calls.append("== resume")
             seen.update({"logged": [], "saved": [], "lr": [], "steps": [], "outputs": []})
             trainer = env.L.Trainer(
-                **{**arguments, **case["resume"]}, logger=_logger(env, seen), callbacks=_callbacks(env, case, folder, calls)
+                **{**arguments, **case["resume"]},
+                logger=_logger(env, seen),
+                callbacks=_callbacks(env, case, folder, calls),
             )
             model = cls()
             trainer.fit(model, ckpt_path=path)

@@ -82,7 +82,7 @@ def trial_sizes(program: ONNXProgram) -> list[dict[str, int]]:
     for d in dimensions:
         larger[d.name] = base[d.name]
     for d in dimensions:
-        candidates = [p for _, p in zip(range(12), _primes(base[d.name]))] + [base[d.name] * k for k in (2, 3, 4)]
+        candidates = [p for _, p in zip(range(12), _primes(max(4, base[d.name])))] + [base[d.name] * k for k in (2, 3, 4)]
         candidates += list(range(base[d.name] + 1, base[d.name] + 65))
         for n in candidates:
             if n not in taken and allowed({**larger, d.name: n}):
@@ -100,18 +100,23 @@ def trial_sizes(program: ONNXProgram) -> list[dict[str, int]]:
 def fresh(example: np.ndarray, shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:
     """New values of the kind that the example has: integers are drawn from its own, floats from its range."""
     dtype, size = example.dtype, int(np.prod(shape, dtype=np.int64))
+    if not example.size and dtype.kind in "biu":
+        return np.zeros(shape, dtype)
+    in_order = example.size > 1 and example.ndim > 0 and example.shape[-1] > 1 and bool((example[..., 1:] >= example[..., :-1]).all())
     if dtype.kind in "biu":
-        if not example.size:
-            return np.zeros(shape, dtype)
-        return generator.choice(example.reshape(-1), size).reshape(shape).astype(dtype)
+        made = generator.choice(example.reshape(-1), size).reshape(shape).astype(dtype)
+    else:
+        made = _fresh_floats(example, size, generator).reshape(shape).astype(dtype)
+    return np.sort(made, -1) if in_order else made  # what comes sorted (edges of bins, offsets) may have to be
+
+
+def _fresh_floats(example: np.ndarray, size: int, generator: np.random.Generator) -> np.ndarray:
     values = example.astype(np.float64).reshape(-1)
     values = values[np.isfinite(values)]
     low, high = (values.min(), values.max()) if values.size else (0.0, 0.0)
     if low == high:
-        made = generator.standard_normal(size) + low if values.size < 2 or low in (0.0, 1.0) else np.full(size, low)
-    else:
-        made = np.clip(values.mean() + values.std() * generator.standard_normal(size), low, high)
-    return made.reshape(shape).astype(dtype)
+        return generator.standard_normal(size) + low if values.size < 2 or low in (0.0, 1.0) else np.full(size, low)
+    return np.clip(values.mean() + values.std() * generator.standard_normal(size), low, high)
 
 
 # ---------------------------------------------------------------- how to compare

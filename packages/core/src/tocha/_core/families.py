@@ -164,7 +164,7 @@ def binary(
         fn: Callable = call
         if special.startswith("__i"):
             fn = made or twin(public, name + "_")
-        elif special.startswith("__r"):
+        elif special.startswith("__r") and special != "__rshift__":
             fn = reflected
         for cls in (Tensor, Abstract) if not special.startswith("__i") else (Tensor,):
             setattr(cls, special, fn)
@@ -181,7 +181,7 @@ def operator(
     save: tuple[int | str, ...] = (),
     outputs: int = 1,
     aux: int = 0,
-    view: bool = False,
+    view: bool | str = False,
     linear: bool = False,
 ) -> Callable:
     """An operator of ``arity`` tensors followed by attributes (arity None: of one sequence of tensors). See ``Op``."""

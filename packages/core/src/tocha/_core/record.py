@@ -35,7 +35,7 @@ class Op:
         save: what the rule needs: indices of inputs (of a sequence ``("all",)``, or ``("from1",)``, ``("from2",)`` for all but the first one or two), ``"y"`` for the output (``"y0"``, ``"y1"`` of several).
         outputs: number of outputs; 0: a tuple whose length the call decides.
         aux: number of extra values that the kernel returns after its outputs, for the rule only.
-        view: the output may alias the first input.
+        view: the output aliases the first input (``"maybe"``: unless the kernel had to copy).
         linear: the rule is real-linear in ``g`` and uses no saved complex value, so complex numbers need no conjugation.
     """
 
@@ -55,7 +55,7 @@ class Op:
         save: tuple[int | str, ...] = (),
         outputs: int = 1,
         aux: int = 0,
-        view: bool = False,
+        view: bool | str = False,
         linear: bool = False,
         family: str = "generic",
     ) -> None:

@@ -212,6 +212,8 @@ def build_binary(op: Op, dx_saves: str, dy_saves: str, result: str) -> Callable:
             return raw(a, b)
         for value in (a, b):
             if not isinstance(value, Tensor) and not _is_number(value):
+                if type(value) is ndarray and type((a if value is b else b)._data) is ndarray:
+                    return slow(*[wrap(v) if v is value else v for v in (a, b)])
                 return NotImplemented
         dt = common_dtype((a, b))
         if result == "float" and dt.kind in "biu":
@@ -334,7 +336,7 @@ def _operand(a: Any, other: Any, dt: np.dtype, op: Op) -> tuple[Any, Any]:
 
 def build_single(op: Op) -> Callable:
     """The template of operators of one tensor and attributes, with one output: reductions, views, casts."""
-    save_x, save_y, aux, is_view = 0 in op.roles, -1 in op.roles, op.aux, op.view
+    save_x, save_y, aux, is_view, always = 0 in op.roles, -1 in op.roles, op.aux, op.view, op.view and op.view != "maybe"
 
     def record(a: Tensor, x: Any, attrs: tuple, t: Tensor, kept: Any) -> None:
         if a._base is not None:
@@ -397,8 +399,8 @@ def build_single(op: Op) -> Callable:
             elif flags & INFERENCE:
                 t._flags = INFERENCE
         if is_view:
-            base = getattr(r, "base", None)
-            if base is not None and (base is x or base is x.base) or type(x) in ABSTRACT:
+            base = r.base
+            if always or base is not None and (base is x or base is x.base) or type(x) in ABSTRACT:
                 make_view(t, input, op, attrs)
         return t
 

@@ -71,7 +71,7 @@ def _gate_kernel(xp: Any, g: Any, mask: Any) -> Any:
     """Multiplication by the mask would make NaN of infinite gradients, and np.where is slow on random masks."""
     if xp is not np or g.dtype.itemsize not in _INTEGER_OF_SIZE:
         return xp.where(mask, g, xp.zeros((), g.dtype))
-    bits = mask.astype(_INTEGER_OF_SIZE[g.dtype.itemsize])
+    bits = np.asarray(mask).astype(_INTEGER_OF_SIZE[g.dtype.itemsize])
     np.negative(bits, out=bits)
     bits &= g.view(bits.dtype)
     return bits.view(g.dtype)

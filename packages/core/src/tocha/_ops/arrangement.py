@@ -291,6 +291,7 @@ def _triangle(name: str) -> Any:
 
 
 _tril, _triu = _triangle("tril"), _triangle("triu")
+operators["tril"], operators["triu"] = _tril, _triu
 
 
 def _check_matrix(name: str, x: Tensor) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from .._core.broadcast import operators
 from .._core.families import half_as_float, operator
 from .activation import NUMPY
-from .softmax import SAFE_LOGARITHM, exponentials, softmax_op, sums
+from .softmax import exponentials, softmax_op
 
 ndarray = np.ndarray
 
@@ -122,8 +122,7 @@ def _cross_entropy_kernel(xp: Any, x: Any, target: Any, weight: Any, ignore_inde
     """The loss, then for the rule: exp(x - m), its sums (N, 1), the sum of the weights."""
     safe, w = _weights(xp, target, weight, ignore_index, x.dtype)
     if xp is np and x.size:
-        e, m = exponentials(x, 1, SAFE_LOGARITHM)
-        s = sums(e, 1)
+        e, s, m = exponentials(x, 1, True)
     else:
         m = x.max(1, keepdims=True) if x.size else xp.zeros((x.shape[0], 1), x.dtype)
         e = xp.exp(x - m)

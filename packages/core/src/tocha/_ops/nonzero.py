@@ -1,19 +1,29 @@
-"""Where elements are: nonzero and argwhere. Their shapes depend on the values, so they cannot be traced symbolically."""
+"""Where elements are: nonzero and argwhere. Their shapes depend on the values, so that a trace gives them a size of their own."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from .._core import tracing
 from .._core.broadcast import operators
+from .._core.dtypes import NP_INT64
 from .._core.families import method, operator
 from .._core.inplace import store
 from .._core.tensor import Tensor
 
 __all__ = ["argwhere", "nonzero"]
 
-nonzero_op = operator("nonzero", lambda xp, x: xp.stack(xp.nonzero(x.reshape(1) if not x.ndim else x), 1).astype(np.int64))
+
+
+def _infer(x: Any) -> tuple:
+    if tracing.active is None:
+        raise NotImplementedError("nonzero: its shape depends on the values, which a tensor on the meta device does not have")
+    return (tracing.active.unknown(), max(1, len(x.shape))), NP_INT64
+
+
+nonzero_op = operator(
+    "nonzero", lambda xp, x: xp.stack(xp.nonzero(x.reshape(1) if not x.ndim else x), 1).astype(NP_INT64), None, _infer
+)
 
 
 def nonzero(input: Tensor, *, as_tuple: bool = False, out: Any = None) -> Any:

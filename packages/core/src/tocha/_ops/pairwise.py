@@ -35,7 +35,7 @@ copysign = binary(
     "copysign", lambda xp, x, y: xp.copysign(x, y), lambda g, x, y: where(x == 0, zeros_as(g), g * (copysign(x, y) / where(x == 0, ones_as(x), x))), lambda g, x, y: zeros_as(g),
     ("xy", ""), result="float",
 )  # fmt: skip
-nextafter = binary("nextafter", lambda xp, x, y: xp.nextafter(x, y), None, None)
+nextafter = binary("nextafter", lambda xp, x, y: xp.nextafter(x, y), lambda g, x, y: g, lambda g, x, y: zeros_as(g))
 
 
 def _logaddexp_kernel(xp: Any, x: Any, y: Any) -> Any:

@@ -19,22 +19,29 @@ from .unary import exp
 __all__ = ["log_softmax", "softmax"]
 
 ndarray = np.ndarray
-# exp() of numbers within ±this neither overflows nor vanishes in float32, summed over any dimension
-_SAFE = 60.0
-# and within ±this their logarithms lose no more than a millionth
-SAFE_LOGARITHM = 16.0
+# exp() of numbers below this does not overflow in float32, summed over any dimension,
+SAFE = 60.0
+# and a sum above this owes nothing to terms that vanished
+_LEAST = 1e-20
+# limits within which a logarithm of the sum loses no more than a millionth
+SAFE_LOGARITHM, _LEAST_LOGARITHM = 16.0, 1e-7
 
 
-def exponentials(x: ndarray, dim: int, limit: float = _SAFE, out: ndarray | None = None) -> tuple[ndarray, ndarray | None]:
-    """``exp(x - m)`` and ``m`` (None for 0), where ``m`` is the maximum along ``dim`` unless all numbers are small.
+def exponentials(x: ndarray, dim: int, logarithm: bool = False) -> tuple[ndarray, ndarray, ndarray | None]:
+    """``exp(x - m)``, its sums along ``dim`` (kept), and ``m``: the maxima along ``dim``, or None for 0.
 
-    One maximum and one minimum of the whole array are much cheaper than a maximum for each row.
+    One maximum of the whole array is much cheaper than one for each row, and shows in most cases that none is needed.
     """
-    if x.dtype.itemsize > 2 and x.size and x.max() < limit and x.min() > -limit:
-        return np.exp(x, out=out), None
+    limit, least = (SAFE_LOGARITHM, _LEAST_LOGARITHM) if logarithm else (SAFE, _LEAST)
+    if x.max() < limit:
+        y = np.exp(x)
+        s = sums(y, dim)
+        if s.min() > least:
+            return y, s, None
     m = x.max(dim, keepdims=True)
-    y = np.subtract(x, m, out=out)
-    return np.exp(y, out=y), m
+    y = x - m
+    np.exp(y, out=y)
+    return y, sums(y, dim), m
 
 
 def sums(y: ndarray, dim: int) -> ndarray:
@@ -49,8 +56,8 @@ def _softmax_kernel(xp: Any, x: Any, dim: int) -> Any:
     if not x.size:
         return x.copy()
     if xp is np:
-        y, _ = exponentials(x, dim)
-        y *= 1 / sums(y, dim)
+        y, s, _ = exponentials(x, dim)
+        y *= 1 / s
         return y
     y = xp.exp(x - x.max(dim, keepdims=True))
     y /= y.sum(dim, keepdims=True)
@@ -82,8 +89,8 @@ def _log_softmax_kernel(xp: Any, x: Any, dim: int) -> Any:
     if not x.size:
         return x.copy()
     if xp is np:
-        e, m = exponentials(x, dim, SAFE_LOGARITHM)
-        shift = np.log(sums(e, dim))
+        e, s, m = exponentials(x, dim, True)
+        shift = np.log(s)
         if m is not None:
             shift += m
         return np.subtract(x, shift, out=e)

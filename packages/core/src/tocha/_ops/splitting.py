@@ -264,7 +264,7 @@ def _diagonal_infer(x: Any, offset: int, dim1: int, dim2: int) -> tuple:
 
 def _diagonal_kernel(xp: Any, x: Any, offset: int, dim1: int, dim2: int) -> Any:
     r = xp.diagonal(x, offset, dim1, dim2)
-    if xp is np and x.flags.writeable and r.size:
+    if xp is np and x.flags.writeable:
         r.flags.writeable = True
     return r
 
@@ -282,6 +282,8 @@ diagonal_op = operator(
 diagonal_backward = operator(
     "diagonal_backward", _diagonal_backward_kernel, lambda n, g: (diagonal_op(g, *n.attrs[1:]),), lambda g, shape, *rest: (shape, g.dtype), linear=True
 )
+
+operators["diagonal"], operators["diagonal_backward"] = diagonal_op, diagonal_backward
 
 
 # ---------------------------------------------------------------- windows and strides

@@ -152,6 +152,8 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
     d = wrap_dim(dim, len(input._data.shape))
+    if n == 0:
+        return _out(input.clone(), out)  # type: ignore[attr-defined]
     x = cat([t for t in (prepend, input, append) if t is not None], d) if prepend is not None or append is not None else input
     if n > x._data.shape[d]:
         x = x.narrow(d, 0, 0)  # type: ignore[attr-defined]
@@ -160,8 +162,6 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
         size = x._data.shape[d]
         later, earlier = x.narrow(d, 1, size - 1), x.narrow(d, 0, size - 1)  # type: ignore[attr-defined]
         x = later ^ earlier if x._data.dtype.kind == "b" else later - earlier
-    if n == 0:
-        x = x.clone()  # type: ignore[attr-defined]
     return _out(x, out)
 
 
@@ -169,6 +169,8 @@ def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: in
     """Central differences along each of ``dim`` (second-order, one-sided at the edges)."""
     ndim = len(input._data.shape)
     dims = list(range(ndim)) if dim is None else [wrap_dim(d, ndim) for d in ((dim,) if isinstance(dim, int) else dim)]
+    if spacing is None:
+        spacing = 1
     if isinstance(spacing, (int, float, complex)):
         steps: list = [spacing] * len(dims)
     elif isinstance(spacing, Tensor):

@@ -20,7 +20,7 @@ from .._core.record import ABSTRACT, OPS, Op
 from .._core.tensor import Tensor, wrap
 from .graph import Graph, Value
 from .source import source_line
-from .symbolic import is_symbolic
+from .symbolic import SymInt, is_symbolic
 
 __all__ = ["Traced", "Tracer", "TracingError"]
 
@@ -106,6 +106,14 @@ class Tracer:
             return kernel(*args, **kwargs)
 
         return run
+
+    def unknown(self) -> SymInt:
+        """A size that the values of a tensor decide: a symbol without a hint, which no branch may depend on."""
+        symbols = self.graph.environment.symbols
+        number = sum(symbol.hint is None for symbol in symbols.values())
+        while f"u{number}" in symbols:
+            number += 1
+        return self.graph.environment.symbol(f"u{number}", minimum=0)
 
     # ---- what the core calls
 

@@ -227,7 +227,7 @@ class UninitializedTensorMixin:
     def __reduce_ex__(self: Any, protocol: Any) -> tuple:
         return type(self), (self.requires_grad, str(self._data.device), self.dtype)
 
-    def __repr__(self, **kwargs: Any) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
         return f"<{type(self).__name__}>"
 
 

@@ -128,7 +128,7 @@ def cut(flat: Any, shapes: list[tuple[int, ...]]) -> list[Any]:
     pieces, start = [], 0
     # Through a memoryview, each piece has an owner of its own size: whoever saves or copies the memory behind one
     # parameter (a file, a deepcopy) then takes that parameter alone, not the whole buffer.
-    memory = memoryview(flat) if type(flat) is np.ndarray else None
+    memory = memoryview(flat) if type(flat) is np.ndarray else None  # type: ignore[arg-type]
     for shape in shapes:
         stop = start + math.prod(shape)
         part = flat[start:stop] if memory is None else np.frombuffer(memory[start:stop], flat.dtype)

@@ -34,8 +34,8 @@ class Plan:
         previous: Plan | None,
     ) -> None:
         self.params, self.states, self.broken = list(params), states, False
-        self.builds = 1 if previous is None else previous.builds + 1
-        self.flats = [] if previous is None else [flat for flat in previous.flats if flat() is not None]
+        self.builds: int = 1 if previous is None else previous.builds + 1
+        self.flats: list[Any] = [] if previous is None else [flat for flat in previous.flats if flat() is not None]
         self.steps, self.look_at = 0, 2
         self.buckets: list[Bucket] = []
         if previous is not None:

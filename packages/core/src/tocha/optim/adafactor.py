@@ -98,7 +98,7 @@ class Adafactor(Optimizer):
             raise RuntimeError("Adafactor does not support complex parameters")
         if getattr(p.grad, "is_sparse", False):
             raise RuntimeError("Adafactor does not support sparse gradients")
-        g = -p.grad if group["maximize"] else p.grad
+        g: Any = -p.grad if group["maximize"] else p.grad
         lr, (eps1, eps2) = number(group["lr"]), group["eps"]
         if eps1 is None:
             eps1 = tocha.finfo(p.dtype).eps

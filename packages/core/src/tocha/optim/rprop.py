@@ -81,7 +81,8 @@ class Rprop(Elementwise):
         return array_modules.module_of(p).full_like(g, complex(size, size) if p.dtype.kind == "c" else size)
 
     def _numbers(self, group: dict[str, Any], scalars: tuple, number: Callable[[Any], Any]) -> tuple[tuple, _Numbers]:
-        return (scalars[0] + 1,), _Numbers(*group["etas"], *group["step_sizes"], group["maximize"])
+        (shrink, grow), (least, most) = group["etas"], group["step_sizes"]
+        return (scalars[0] + 1,), _Numbers(shrink, grow, least, most, group["maximize"])
 
     @staticmethod
     def _rule(xp: Any, p: Any, g: Any, arrays: tuple, n: _Numbers) -> tuple:

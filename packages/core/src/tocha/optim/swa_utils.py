@@ -138,7 +138,7 @@ class AveragedModel(Module):
         averages = [p.detach() for p in self._values(self.module)]
         currents = [p.detach() for p in self._values(model)]
         currents = [current.to(average.device) for average, current in zip(averages, currents, strict=False)]
-        count = int(self.n_averaged)
+        count = self.n_averaged.item()
         with tocha.no_grad():
             if count == 0:
                 for average, current in zip(averages, currents, strict=False):
@@ -156,9 +156,9 @@ class AveragedModel(Module):
                 for average, current in zip(averages, currents, strict=False):
                     average.copy_(avg_fn(average, current, self.n_averaged.to(average.device)))
             if not self.use_buffers:
-                for ours, theirs in zip(self.module.buffers(), model.buffers(), strict=True):
-                    ours.detach().copy_(theirs.detach().to(ours.device))
-            self.n_averaged += 1
+                for average, current in zip(self.module.buffers(), model.buffers(), strict=True):
+                    average.detach().copy_(current.detach().to(average.device))
+            self.n_averaged.add_(1)
 
 
 @tocha.no_grad()
@@ -170,9 +170,9 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
         model: its weights are not changed.
         device: where to move each batch.
     """
-    from tocha.nn.modules.batchnorm import _BatchNorm
+    from tocha.nn.modules.batchnorm import BatchNorm
 
-    norms: Any = [module for module in model.modules() if isinstance(module, _BatchNorm)]
+    norms: Any = [module for module in model.modules() if isinstance(module, BatchNorm)]
     if not norms:
         return
     momenta = [norm.momentum for norm in norms]

@@ -33,6 +33,7 @@ class Accelerator(ABC):
 
     def setup_device(self, device: tocha.device) -> None:
         """Prepare `device` for a run."""
+        return None
 
     def get_device_stats(self, device: tocha.device) -> dict[str, Any]:
         """Figures about `device` for `DeviceStatsMonitor`."""
@@ -40,3 +41,4 @@ class Accelerator(ABC):
 
     def teardown(self) -> None:
         """The run is over."""
+        return None

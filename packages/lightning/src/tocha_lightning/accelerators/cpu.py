@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import tocha
-
 from tocha_lightning.accelerators.accelerator import Accelerator
 from tocha_lightning.utilities.exceptions import MisconfigurationException
 

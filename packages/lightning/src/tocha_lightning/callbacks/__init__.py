@@ -2,7 +2,10 @@
 
 from tocha_lightning.callbacks.callback import Callback
 from tocha_lightning.callbacks.checkpoint import Checkpoint
+from tocha_lightning.callbacks.device_stats_monitor import DeviceStatsMonitor
 from tocha_lightning.callbacks.early_stopping import EarlyStopping
+from tocha_lightning.callbacks.finders import BatchSizeFinder, LearningRateFinder
+from tocha_lightning.callbacks.finetuning import BackboneFinetuning, BaseFinetuning
 from tocha_lightning.callbacks.gradient_accumulation_scheduler import GradientAccumulationScheduler
 from tocha_lightning.callbacks.lambda_function import LambdaCallback
 from tocha_lightning.callbacks.lr_monitor import LearningRateMonitor
@@ -10,26 +13,41 @@ from tocha_lightning.callbacks.model_checkpoint import ModelCheckpoint
 from tocha_lightning.callbacks.model_summary import ModelSummary, RichModelSummary
 from tocha_lightning.callbacks.on_exception_checkpoint import OnExceptionCheckpoint
 from tocha_lightning.callbacks.prediction_writer import BasePredictionWriter
-from tocha_lightning.callbacks.progress import ProgressBar, TextProgressBar
+from tocha_lightning.callbacks.progress import ProgressBar, RichProgressBar, TextProgressBar
+from tocha_lightning.callbacks.spike import SpikeDetection
+from tocha_lightning.callbacks.stochastic_weight_avg import StochasticWeightAveraging
+from tocha_lightning.callbacks.throughput_monitor import ThroughputMonitor
 from tocha_lightning.callbacks.timer import Timer
+from tocha_lightning.callbacks.weight_averaging import EMAWeightAveraging, WeightAveraging
 
 # Lightning's name for the bar of plain text
 TQDMProgressBar = TextProgressBar
 
 __all__ = [
+    "BackboneFinetuning",
+    "BaseFinetuning",
     "BasePredictionWriter",
+    "BatchSizeFinder",
     "Callback",
     "Checkpoint",
+    "DeviceStatsMonitor",
+    "EMAWeightAveraging",
     "EarlyStopping",
     "GradientAccumulationScheduler",
     "LambdaCallback",
+    "LearningRateFinder",
     "LearningRateMonitor",
     "ModelCheckpoint",
     "ModelSummary",
     "OnExceptionCheckpoint",
     "ProgressBar",
     "RichModelSummary",
+    "RichProgressBar",
+    "SpikeDetection",
+    "StochasticWeightAveraging",
     "TQDMProgressBar",
     "TextProgressBar",
+    "ThroughputMonitor",
     "Timer",
+    "WeightAveraging",
 ]

@@ -6,7 +6,6 @@ from typing import Any
 
 from tocha import Tensor
 from tocha.optim import Optimizer
-
 from tocha_lightning.utilities.types import STEP_OUTPUT
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import tocha
 from tocha import Tensor
-
 from tocha_lightning.callbacks.callback import Callback
 from tocha_lightning.trainer.states import TrainerFn
 from tocha_lightning.utilities.exceptions import MisconfigurationException

@@ -7,7 +7,6 @@ from typing import Any
 
 from tocha import nn
 from tocha.optim import Optimizer
-
 from tocha_lightning.callbacks.callback import Callback
 from tocha_lightning.utilities.exceptions import MisconfigurationException
 from tocha_lightning.utilities.rank_zero import log, rank_zero_warn
@@ -106,7 +105,7 @@ class BaseFinetuning(Callback):
         """Unfreeze."""
         for module in BaseFinetuning.flatten_modules(modules):
             if _is_batch_norm(module):
-                module.track_running_stats = True  # type: ignore[assignment]
+                module.track_running_stats = True
             for parameter in module.parameters(recurse=False):
                 parameter.requires_grad = True
 
@@ -114,7 +113,7 @@ class BaseFinetuning(Callback):
     def freeze_module(module: nn.Module) -> None:
         """Freeze one module, without its children."""
         if _is_batch_norm(module):
-            module.track_running_stats = False  # type: ignore[assignment]
+            module.track_running_stats = False
         for parameter in module.parameters(recurse=False):
             parameter.requires_grad = False
 
@@ -135,7 +134,8 @@ class BaseFinetuning(Callback):
         new = [parameter for parameter in given if id(parameter) not in known]
         if len(new) < len(given):
             rank_zero_warn(
-                "The provided params to be frozen already exist within another group of this optimizer. Those parameters"
+                "The provided params to be frozen already exist within another group of this optimizer. Those"
+                " parameters"
                 " will be skipped.\nHINT: Did you init your optimizer in `configure_optimizer` as such:\n"
                 f" {type(optimizer)}(filter(lambda p: p.requires_grad, self.parameters()), ...) "
             )
@@ -239,9 +239,7 @@ class BackboneFinetuning(BaseFinetuning):
         else:
             return
         if self.verbose:
-            log.info(
-                f"Current lr: {round(current, self.rounding)}, Backbone lr: {round(rate, self.rounding)}"
-            )
+            log.info(f"Current lr: {round(current, self.rounding)}, Backbone lr: {round(rate, self.rounding)}")
 
     def state_dict(self) -> dict[str, Any]:
         """The parameter groups and the backbone's learning rate."""

@@ -32,9 +32,7 @@ class GradientAccumulationScheduler(Callback):
                 raise MisconfigurationException(f"Epoch should be an int greater than or equal to 0. Got {epoch}.")
         for batches in scheduling.values():
             if not isinstance(batches, int) or batches < 1:
-                raise MisconfigurationException(
-                    f"Accumulation factor should be an int greater than 0. Got {batches}."
-                )
+                raise MisconfigurationException(f"Accumulation factor should be an int greater than 0. Got {batches}.")
         self.scheduling = {0: 1, **scheduling} if min(scheduling) > 0 else dict(scheduling)
         self.epochs = sorted(self.scheduling)
 
@@ -52,7 +50,8 @@ class GradientAccumulationScheduler(Callback):
         for hook in ("optimizer_step", "optimizer_zero_grad"):
             if is_overridden(hook, pl_module) and max(self.scheduling.values()) > 1:
                 rank_zero_warn(
-                    f"When using `Trainer(accumulate_grad_batches != 1)` and overriding `LightningModule.{hook}`, the hook"
+                    "When using `Trainer(accumulate_grad_batches != 1)` and overriding"
+                    f" `LightningModule.{hook}`, the hook"
                     " will not be called on every batch (rather, it will be called on every optimization step)."
                 )
         if trainer.accumulate_grad_batches != 1:

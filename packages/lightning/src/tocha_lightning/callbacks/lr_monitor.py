@@ -6,7 +6,6 @@ from collections import Counter
 from typing import Any
 
 import tocha
-
 from tocha_lightning.callbacks.callback import Callback
 from tocha_lightning.utilities.exceptions import MisconfigurationException
 from tocha_lightning.utilities.rank_zero import rank_zero_warn
@@ -45,7 +44,8 @@ class LearningRateMonitor(Callback):
                 "Cannot use `LearningRateMonitor` callback with `Trainer` that has no logger."
             )
         if self.log_momentum and any(
-            "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults for optimizer in trainer.optimizers
+            "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults
+            for optimizer in trainer.optimizers
         ):
             rank_zero_warn(
                 "You have set log_momentum=True, but some optimizers do not have momentum."

@@ -13,7 +13,6 @@ from typing import Any
 
 import tocha
 from tocha import Tensor
-
 from tocha_lightning.callbacks.checkpoint import Checkpoint
 from tocha_lightning.trainer.states import TrainerFn
 from tocha_lightning.utilities.exceptions import MisconfigurationException
@@ -327,7 +326,8 @@ class ModelCheckpoint(Checkpoint):
         if self.verbose:
             rank_zero_info(
                 f"Epoch {int(metrics['epoch'])}, global step {int(metrics['step'])}: {self.monitor!r} reached"
-                f" {current.item():0.5f} (best {self.best_model_score.item():0.5f}), saving model to {path!r} as top {k}"
+                f" {current.item():0.5f} (best {self.best_model_score.item():0.5f}), saving model to {path!r} as"
+                f" top {k}"
             )
         self._save(trainer, path)
         if removed and self._may_remove(trainer, removed, path):

@@ -9,7 +9,6 @@ from typing import Any
 import tocha
 from tocha import Tensor, nn
 from tocha.optim.swa_utils import SWALR
-
 from tocha_lightning.callbacks.callback import Callback
 from tocha_lightning.utilities.exceptions import MisconfigurationException
 from tocha_lightning.utilities.rank_zero import rank_zero_info, rank_zero_warn
@@ -57,7 +56,9 @@ class StochasticWeightAveraging(Callback):
         if not isinstance(rates, list) or not all(isinstance(lr, (int, float)) and lr > 0 for lr in rates):
             raise MisconfigurationException("The `swa_lrs` should a positive float, or a list of positive floats")
         if annealing_strategy not in ("cos", "linear"):
-            raise MisconfigurationException(f"`annealing_strategy` can be 'cos' or 'linear', got {annealing_strategy!r}")
+            raise MisconfigurationException(
+                f"`annealing_strategy` can be 'cos' or 'linear', got {annealing_strategy!r}"
+            )
         if avg_fn is not None and not callable(avg_fn):
             raise MisconfigurationException("The `avg_fn` should be callable.")
         self.n_averaged = 0

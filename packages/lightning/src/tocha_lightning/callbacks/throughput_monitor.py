@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import tocha
-
 from tocha_lightning.callbacks.callback import Callback
 from tocha_lightning.trainer.states import RunningStage
 from tocha_lightning.utilities.throughput import Throughput

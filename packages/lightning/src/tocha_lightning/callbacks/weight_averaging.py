@@ -10,7 +10,6 @@ from typing import Any
 import tocha
 from tocha import Tensor
 from tocha.optim.swa_utils import AveragedModel, get_ema_avg_fn
-
 from tocha_lightning.callbacks.callback import Callback
 from tocha_lightning.utilities.overrides import is_overridden
 from tocha_lightning.utilities.rank_zero import rank_zero_info, rank_zero_warn
@@ -118,7 +117,8 @@ class WeightAveraging(Callback):
         if self._average_model is None:
             rank_zero_warn(
                 "You're using the WeightAveraging callback, but loading a checkpoint outside the 'fit' stage. The"
-                " WeightAveraging state cannot be restored. If you're using the checkpoint for prediction or testing, you"
+                " WeightAveraging state cannot be restored. If you're using the checkpoint for prediction or"
+                " testing, you"
                 " can ignore this warning. To disable the warning, remove the WeightAveraging callback."
             )
         elif "current_model_state" in checkpoint and "averaging_state" in checkpoint:

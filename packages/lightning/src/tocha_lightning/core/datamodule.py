@@ -8,7 +8,6 @@ from typing import IO, Any
 
 import tocha
 from tocha.utils.data import DataLoader, Dataset, IterableDataset
-
 from tocha_lightning.core.hooks import DataHooks
 from tocha_lightning.core.hparams import HyperparametersMixin
 from tocha_lightning.utilities.combined_loader import sized_len

@@ -10,7 +10,6 @@ from typing import Any
 import tocha
 from tocha import Tensor
 from tocha.optim import Optimizer
-
 from tocha_lightning.utilities.collections import move_data_to_device
 from tocha_lightning.utilities.types import STEP_OUTPUT
 

@@ -12,7 +12,6 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from tocha import nn
-
 from tocha_lightning.utilities.rank_zero import rank_zero_warn
 
 # set by the command line around an instantiation: the arguments as they were configured
@@ -42,7 +41,7 @@ class AttributeDict(dict[str, Any]):
 
     def __repr__(self) -> str:
         width = max((len(str(key)) for key in self), default=0) + 3
-        return "\n".join(f'{chr(34) + str(key) + chr(34) + ":":<{width}} {self[key]}' for key in sorted(self))
+        return "\n".join(f"{chr(34) + str(key) + chr(34) + ':':<{width}} {self[key]}" for key in sorted(self))
 
 
 def _class_of(frame: types.FrameType) -> type | None:

@@ -10,7 +10,6 @@ from typing import IO, Any
 import tocha
 from tocha import Tensor, nn
 from tocha.optim import Optimizer
-
 from tocha_lightning.core.hooks import CheckpointHooks, DataHooks, ModelHooks
 from tocha_lightning.core.hparams import HyperparametersMixin
 from tocha_lightning.core.optimizer import LightningOptimizer
@@ -280,11 +279,11 @@ class LightningModule(HyperparametersMixin, ModelHooks, DataHooks, CheckpointHoo
         return None
 
     def validation_step(self, *args: Any, **kwargs: Any) -> STEP_OUTPUT:
-        """One validation batch: takes ``(batch, batch_idx)``, and ``dataloader_idx`` where there are several loaders."""
+        """One validation batch: takes ``(batch, batch_idx)``, and ``dataloader_idx`` with several loaders."""
         return None
 
     def test_step(self, *args: Any, **kwargs: Any) -> STEP_OUTPUT:
-        """One test batch: takes ``(batch, batch_idx)``, and ``dataloader_idx`` where there are several loaders."""
+        """One test batch: takes ``(batch, batch_idx)``, and ``dataloader_idx`` with several loaders."""
         return None
 
     def predict_step(self, *args: Any, **kwargs: Any) -> Any:
@@ -387,16 +386,22 @@ class LightningModule(HyperparametersMixin, ModelHooks, DataHooks, CheckpointHoo
             gradient_clip_algorithm = trainer.gradient_clip_algorithm or "norm"
         else:
             gradient_clip_algorithm = gradient_clip_algorithm.lower()
-            if trainer.gradient_clip_algorithm is not None and trainer.gradient_clip_algorithm != gradient_clip_algorithm:
+            if (
+                trainer.gradient_clip_algorithm is not None
+                and trainer.gradient_clip_algorithm != gradient_clip_algorithm
+            ):
                 raise MisconfigurationException(
-                    f"You have set `Trainer(gradient_clip_algorithm={trainer.gradient_clip_algorithm!r})` and have passed"
-                    f" `clip_gradients(gradient_clip_algorithm={gradient_clip_algorithm!r})`. Please use only one of them."
+                    f"You have set `Trainer(gradient_clip_algorithm={trainer.gradient_clip_algorithm!r})` and"
+                    " have passed"
+                    f" `clip_gradients(gradient_clip_algorithm={gradient_clip_algorithm!r})`. Please use only"
+                    " one of them."
                 )
         if not isinstance(gradient_clip_val, (int, float)):
             raise TypeError(f"`gradient_clip_val` should be an int or a float. Got {gradient_clip_val}.")
         if gradient_clip_algorithm not in ("norm", "value"):
             raise MisconfigurationException(
-                f"`gradient_clip_algorithm` {gradient_clip_algorithm} is invalid. Allowed algorithms: ['value', 'norm']."
+                f"`gradient_clip_algorithm` {gradient_clip_algorithm} is invalid. Allowed algorithms: ['value',"
+                " 'norm']."
             )
         trainer.precision_plugin.clip_gradients(optimizer, gradient_clip_val, gradient_clip_algorithm)
 
@@ -466,7 +471,8 @@ class LightningModule(HyperparametersMixin, ModelHooks, DataHooks, CheckpointHoo
             input_sample = self.example_input_array
         if input_sample is None:
             raise ValueError(
-                "Could not export to ONNX since neither `input_sample` nor `model.example_input_array` attribute is set."
+                "Could not export to ONNX since neither `input_sample` nor `model.example_input_array` attribute"
+                " is set."
             )
         sample = apply_to_collection(input_sample, Tensor, lambda t: t.to(self.device))
         arguments = sample if isinstance(sample, tuple) else (sample,)

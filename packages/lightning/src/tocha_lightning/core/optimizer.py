@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from tocha.optim import Optimizer
-
 from tocha_lightning.utilities.exceptions import MisconfigurationException
 
 

@@ -9,7 +9,6 @@ import os
 from typing import IO, Any
 
 import tocha
-
 from tocha_lightning.core.hparams import AttributeDict
 from tocha_lightning.utilities.overrides import is_overridden
 from tocha_lightning.utilities.rank_zero import rank_zero_warn
@@ -25,11 +24,13 @@ def read_checkpoint(
         ValueError: the file is damaged, or is no checkpoint of a Trainer.
     """
     if not hasattr(path, "read"):
-        path = os.fspath(path)  # type: ignore[arg-type]
+        path = os.fspath(path)
         if not os.path.isfile(path):
             raise FileNotFoundError(f"Checkpoint file not found: {path}")
     try:
-        checkpoint = tocha.load(path, map_location=map_location, weights_only=True if weights_only is None else weights_only)
+        checkpoint = tocha.load(
+            path, map_location=map_location, weights_only=True if weights_only is None else weights_only
+        )
     except FileNotFoundError:
         raise
     except Exception as error:
@@ -111,7 +112,9 @@ def _instantiate(cls: Any, checkpoint: dict[str, Any], kwargs: dict[str, Any]) -
     # `save_hyperparameters(config)`: the whole dictionary was one argument of the constructor
     as_one = checkpoint.get(cls.CHECKPOINT_HYPER_PARAMS_NAME)
     if as_one and as_one in names:
-        arguments: dict[str, Any] = {as_one: AttributeDict({**saved, **{k: v for k, v in kwargs.items() if k in saved}})}
+        arguments: dict[str, Any] = {
+            as_one: AttributeDict({**saved, **{k: v for k, v in kwargs.items() if k in saved}})
+        }
         arguments.update({key: value for key, value in kwargs.items() if key in names})
     else:
         arguments = {**saved, **kwargs}
@@ -124,7 +127,8 @@ def _load_weights(model: Any, checkpoint: dict[str, Any], path: Any, strict: boo
     if model._strict_loading is not None and strict is not None and strict != model.strict_loading:
         raise ValueError(
             f"You set `.load_from_checkpoint(..., strict={strict!r})` which is in conflict with"
-            f" `{type(model).__name__}.strict_loading={model.strict_loading!r}`. Please set the same value for both of them."
+            f" `{type(model).__name__}.strict_loading={model.strict_loading!r}`. Please set the same value for"
+            " both of them."
         )
     strict = model.strict_loading if strict is None else strict
     if is_overridden("configure_model", model):
@@ -133,7 +137,9 @@ def _load_weights(model: Any, checkpoint: dict[str, Any], path: Any, strict: boo
     keys = model.load_state_dict(checkpoint["state_dict"], strict=strict)
     if not strict:
         if keys.missing_keys:
-            rank_zero_warn(f"Found keys that are in the model state dict but not in the checkpoint: {keys.missing_keys}")
+            rank_zero_warn(
+                f"Found keys that are in the model state dict but not in the checkpoint: {keys.missing_keys}"
+            )
         if keys.unexpected_keys:
             rank_zero_warn(
                 f"Found keys that are not in the model state dict but in the checkpoint: {keys.unexpected_keys}"

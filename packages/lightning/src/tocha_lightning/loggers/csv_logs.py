@@ -8,7 +8,6 @@ from argparse import Namespace
 from typing import Any
 
 from tocha import Tensor
-
 from tocha_lightning.loggers.logger import Logger, as_dict, next_version
 from tocha_lightning.utilities.files import write_atomically
 from tocha_lightning.utilities.rank_zero import rank_zero_warn
@@ -92,7 +91,8 @@ class CSVLogger(Logger):
     ...     logger = CSVLogger(folder)
     ...     logger.log_metrics({"loss": 0.5}, step=3)
     ...     logger.save()
-    ...     print(open(logger.log_dir + "/metrics.csv").read().split())
+    ...     with open(logger.log_dir + "/metrics.csv") as file:
+    ...         print(file.read().split())
     ['loss,step', '0.5,3']
     """
 

@@ -93,9 +93,11 @@ class Logger(ABC):
 
     def log_graph(self, model: Any, input_array: Any = None) -> None:
         """Take the graph of a model."""
+        return None
 
     def save(self) -> None:
         """Write what was taken to where it is kept."""
+        return None
 
     def finalize(self, status: str) -> None:
         """The run is over: ``"success"`` or ``"failed"``."""
@@ -103,6 +105,7 @@ class Logger(ABC):
 
     def after_save_checkpoint(self, checkpoint_callback: Any) -> None:
         """A `ModelCheckpoint` has written a checkpoint."""
+        return None
 
     def _prefixed(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
         if not self._prefix:

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from tocha import Tensor
 
+from tocha import Tensor
 from tocha_lightning.loggers.logger import Logger, as_dict, flattened, next_version
 from tocha_lightning.utilities.yaml import save_yaml
 
@@ -50,12 +50,18 @@ class EventWriter:
 
         self._add(Summary(value=[Summary.Value(**fields)]), step, walltime)
 
-    def add_scalar(self, tag: str, scalar_value: Any, global_step: int | None = None, walltime: float | None = None) -> None:
+    def add_scalar(
+        self, tag: str, scalar_value: Any, global_step: int | None = None, walltime: float | None = None
+    ) -> None:
         """A number."""
         self._value(global_step, walltime, tag=tag, simple_value=float(scalar_value))
 
     def add_scalars(
-        self, main_tag: str, tag_scalar_dict: Mapping[str, Any], global_step: int | None = None, walltime: float | None = None
+        self,
+        main_tag: str,
+        tag_scalar_dict: Mapping[str, Any],
+        global_step: int | None = None,
+        walltime: float | None = None,
     ) -> None:
         """Several numbers under ``main_tag/``."""
         for tag, value in tag_scalar_dict.items():
@@ -120,19 +126,24 @@ class EventWriter:
 
             plt.close(figure)
 
-    def add_text(self, tag: str, text_string: str, global_step: int | None = None, walltime: float | None = None) -> None:
+    def add_text(
+        self, tag: str, text_string: str, global_step: int | None = None, walltime: float | None = None
+    ) -> None:
         """A text in Markdown."""
         from tensorboard.plugins.text.summary_v2 import text_pb
 
         summary = text_pb(tag + "/text_summary", text_string)
         self._add(summary, global_step, walltime)
 
-    def add_hparams(self, hparam_dict: Mapping[str, Any], metric_dict: Mapping[str, float], step: int | None = None) -> None:
+    def add_hparams(
+        self, hparam_dict: Mapping[str, Any], metric_dict: Mapping[str, float], step: int | None = None
+    ) -> None:
         """Hyperparameters, and the metrics by which runs are compared."""
         from tensorboard.plugins.hparams import api, summary_v2
 
         plain = {
-            key: value if isinstance(value, (bool, int, float, str)) else str(value) for key, value in hparam_dict.items()
+            key: value if isinstance(value, (bool, int, float, str)) else str(value)
+            for key, value in hparam_dict.items()
         }
         self._add(summary_v2.hparams_config_pb(
             hparams=[api.HParam(key) for key in plain], metrics=[api.Metric(key) for key in metric_dict]
@@ -249,7 +260,10 @@ class TensorBoardLogger(Logger):
                 raise ValueError(f"you tried to log {value} which is currently not supported. Try a number.") from error
 
     def log_hyperparams(
-        self, params: dict[str, Any] | Namespace | None = None, metrics: dict[str, Any] | None = None, step: int | None = None
+        self,
+        params: dict[str, Any] | Namespace | None = None,
+        metrics: dict[str, Any] | None = None,
+        step: int | None = None,
     ) -> None:
         """Write hyperparameters, with the metrics by which runs are compared."""
         given = as_dict(params)

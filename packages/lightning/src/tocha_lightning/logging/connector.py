@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from tocha import Tensor
-
 from tocha_lightning.logging.results import Entry, Results
 from tocha_lightning.logging.rules import levels
 from tocha_lightning.metrics.metric import Metric
@@ -83,7 +82,9 @@ class LoggingConnector:
     @staticmethod
     def _check_type(name: str, value: Any) -> None:
         if isinstance(value, Mapping):
-            raise ValueError(f"`self.log({name}, {value})` was called, but dictionaries cannot be logged: use `log_dict`")
+            raise ValueError(
+                f"`self.log({name}, {value})` was called, but dictionaries cannot be logged: use `log_dict`"
+            )
         if not isinstance(value, (numbers.Number, Metric, Tensor)):
             raise ValueError(
                 f"`self.log({name}, {value})` was called, but `{type(value).__name__}` values cannot be logged"

@@ -7,7 +7,6 @@ from typing import Any
 
 import tocha
 from tocha import Tensor
-
 from tocha_lightning.metrics.metric import Metric
 from tocha_lightning.utilities.collections import extract_batch_size
 from tocha_lightning.utilities.exceptions import MisconfigurationException
@@ -183,7 +182,14 @@ class Entry:
             "hook": self.hook,
             "name": self.bare_name,
             "dataloader_idx": self.dataloader_idx,
-            "arguments": [self.prog_bar, self.logger, self.on_step, self.on_epoch, self.reduce, self.add_dataloader_idx],
+            "arguments": [
+                self.prog_bar,
+                self.logger,
+                self.on_step,
+                self.on_epoch,
+                self.reduce,
+                self.add_dataloader_idx,
+            ],
             "value": self.value,
             "weight": self.weight,
             "step_value": self.step_value,

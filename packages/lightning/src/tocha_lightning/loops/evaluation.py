@@ -10,10 +10,9 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import tocha
-
+from tocha_lightning.logging.results import Results
 from tocha_lightning.loops.fetcher import BatchFetcher, StepIterator
 from tocha_lightning.loops.progress import BatchProgress
-from tocha_lightning.logging.results import Results
 from tocha_lightning.trainer.data_sources import DataSource, number_of_batches, prepare_loaders, set_epoch
 from tocha_lightning.trainer.states import RunningStage, TrainerFn
 from tocha_lightning.utilities.collections import describe, to_scalars
@@ -156,6 +155,16 @@ class EvaluationLoop:
         fetcher = BatchFetcher(combined, trainer.profiler, profile_name)
         several = combined.mode == "sequential" and len(combined.flattened) > 1
         restore_modes = self._start(several)
+        if self.combined_loader is not combined:
+            # a callback has found another batch size
+            self.setup_data()
+            assert self.combined_loader is not None
+            combined = self.combined_loader
+            combined.limits = self.max_batches
+            trainer._logging.switch(self.results)
+            self._outputs = []
+            self.batch_progress.reset_on_run()
+            fetcher = BatchFetcher(combined, trainer.profiler, profile_name)
         step = getattr(trainer.lightning_module, f"{self._hook}_step")
         takes_iterator = takes_param(step, "dataloader_iter", explicit=True)
         takes_idx = takes_param(step, "batch_idx", min_args=2)

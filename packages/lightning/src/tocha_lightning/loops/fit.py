@@ -7,16 +7,15 @@ from typing import Any
 
 import tocha
 from tocha import Tensor
-
 from tocha_lightning.loops.fetcher import BatchFetcher
 from tocha_lightning.loops.progress import Progress
-from tocha_lightning.loops.training_epoch import INFINITY, TrainingEpochLoop
 from tocha_lightning.loops.resume import (
     collect_generators,
     fetcher_after,
     position,
     restore_generators,
 )
+from tocha_lightning.loops.training_epoch import INFINITY, TrainingEpochLoop
 from tocha_lightning.trainer.data_sources import DataSource, number_of_batches, prepare_loaders, set_epoch
 from tocha_lightning.trainer.states import RunningStage
 from tocha_lightning.utilities.combined_loader import CombinedLoader, sized_len
@@ -74,7 +73,7 @@ class FitLoop:
             rank_zero_info(f"`Trainer.fit` stopped: `max_steps={max_steps!r}` reached.")
             return True
         current = self.epoch_progress.current
-        if self.max_epochs not in (-1, None) and current.processed >= self.max_epochs:  # type: ignore[operator]
+        if self.max_epochs not in (-1, None) and current.processed >= self.max_epochs:
             current.completed = current.processed
             rank_zero_info(f"`Trainer.fit` stopped: `max_epochs={self.max_epochs!r}` reached.")
             return True
@@ -102,7 +101,8 @@ class FitLoop:
                 " The available modes are: ['min_size', 'max_size_cycle', 'max_size']"
             )
         combined.limits = [
-            number_of_batches(RunningStage.TRAINING, loader, trainer.limit_train_batches) for loader in combined.flattened
+            number_of_batches(RunningStage.TRAINING, loader, trainer.limit_train_batches)
+            for loader in combined.flattened
         ]
         self.combined_loader = combined
         length = sized_len(combined)
@@ -116,7 +116,8 @@ class FitLoop:
         if trainer.loggers and self.max_batches < trainer.log_every_n_steps and not trainer.fast_dev_run:
             rank_zero_warn(
                 f"The number of training batches ({self.max_batches}) is smaller than the logging interval"
-                f" Trainer(log_every_n_steps={trainer.log_every_n_steps}). Set a lower value for log_every_n_steps if you"
+                f" Trainer(log_every_n_steps={trainer.log_every_n_steps}). Set a lower value for"
+                " log_every_n_steps if you"
                 " want to see logs for the training epoch.",
                 category=PossibleUserWarning,
             )
@@ -144,11 +145,12 @@ class FitLoop:
             trainer.val_check_batch = max(1, int(length * interval))
         else:
             raise MisconfigurationException(
-                "When using an IterableDataset for `train_dataloader`, `Trainer(val_check_interval)` must be time based,"
+                "When using an IterableDataset for `train_dataloader`, `Trainer(val_check_interval)` must be"
+                " time based,"
                 " `1.0` or an int. An int k specifies checking validation every k training batches."
             )
 
-    # --- running ---------------------------------------------------------------------------------------------------------
+    # --- running --------------------------------------------------------------------------------------------------
 
     def run(self) -> None:
         """Run all epochs."""
@@ -298,15 +300,16 @@ class FitLoop:
                     }
             elif own["position"] == "epoch_end":
                 own["callback_metrics"] = dict(self.trainer._logging.callback_metrics)
+        automatic, manual = epoch_loop.automatic_optimization, epoch_loop.manual_optimization
         return {
             "state_dict": own,
             "epoch_loop.state_dict": {"_batches_that_stepped": epoch_loop.batches_that_stepped},
             "epoch_loop.batch_progress": epoch_loop.batch_progress.state_dict(),
             "epoch_loop.scheduler_progress": epoch_loop.scheduler_progress.state_dict(),
             "epoch_loop.automatic_optimization.state_dict": {},
-            "epoch_loop.automatic_optimization.optim_progress": epoch_loop.automatic_optimization.optim_progress.state_dict(),
+            "epoch_loop.automatic_optimization.optim_progress": automatic.optim_progress.state_dict(),
             "epoch_loop.manual_optimization.state_dict": {},
-            "epoch_loop.manual_optimization.optim_step_progress": epoch_loop.manual_optimization.optim_step_progress.state_dict(),
+            "epoch_loop.manual_optimization.optim_step_progress": manual.optim_step_progress.state_dict(),
             "epoch_loop.val_loop.state_dict": {},
             "epoch_loop.val_loop.batch_progress": epoch_loop.val_loop.batch_progress.state_dict(),
             "epoch_progress": self.epoch_progress.state_dict(),

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from tocha import Tensor
-
 from tocha_lightning.loops.progress import OptimizerProgress, Progress, StepTracker
 from tocha_lightning.utilities.exceptions import MisconfigurationException
 from tocha_lightning.utilities.rank_zero import WarningCache

@@ -8,15 +8,19 @@ from typing import Any
 
 from tocha import Tensor
 from tocha.utils.data import DataLoader
-
 from tocha_lightning.loops.evaluation import check_dataloader_idx, module_modes, without_gradients
 from tocha_lightning.loops.fetcher import BatchFetcher, StepIterator
 from tocha_lightning.loops.progress import Progress
-from tocha_lightning.trainer.data_sources import DataSource, number_of_batches, prepare_loaders, set_epoch, with_sampling
+from tocha_lightning.trainer.data_sources import (
+    DataSource,
+    number_of_batches,
+    prepare_loaders,
+    set_epoch,
+    with_sampling,
+)
 from tocha_lightning.trainer.states import RunningStage
 from tocha_lightning.utilities.collections import apply_to_collection, describe
 from tocha_lightning.utilities.combined_loader import CombinedLoader
-from tocha_lightning.utilities.exceptions import MisconfigurationException
 from tocha_lightning.utilities.overrides import takes_param
 
 
@@ -121,6 +125,15 @@ class PredictionLoop:
         fetcher = BatchFetcher(combined, trainer.profiler, "[_PredictionLoop].predict_next")
         hooks.module("on_predict_model_eval")
         hooks.both("on_predict_start")
+        if self.combined_loader is not combined:
+            # a callback has found another batch size
+            self.setup_data()
+            assert self.combined_loader is not None
+            combined = self.combined_loader
+            self.batch_progress.reset_on_run()
+            self._predictions = [[] for _ in combined.flattened]
+            self.epoch_batch_indices = [[] for _ in combined.flattened]
+            fetcher = BatchFetcher(combined, trainer.profiler, "[_PredictionLoop].predict_next")
         hooks.both("on_predict_epoch_start")
         takes_idx = takes_param(module.predict_step, "batch_idx", min_args=2)
         takes_iterator = takes_param(module.predict_step, "dataloader_iter", explicit=True)

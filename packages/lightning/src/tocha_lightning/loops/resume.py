@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from tocha.utils.data import DataLoader, IterableDataset
-
 from tocha_lightning.loops.fetcher import BatchFetcher
 from tocha_lightning.trainer.data_sources import with_sampling
 from tocha_lightning.utilities.combined_loader import CombinedLoader
@@ -70,7 +69,7 @@ def fetcher_after(combined: CombinedLoader, batches: int, profiler: Any) -> Batc
         and not isinstance(loader.dataset, IterableDataset)
     )
     name = "[_TrainingEpochLoop].train_dataloader_next"
-    if not quick:
+    if not quick or loader is None:
         fetcher = BatchFetcher(combined, profiler, name)
         fetcher.skip(batches)
         return fetcher

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from tocha_lightning.logging.results import Results
 from tocha_lightning.loops.evaluation import EvaluationLoop
 from tocha_lightning.loops.fetcher import BatchFetcher, StepIterator
 from tocha_lightning.loops.optimization import AutomaticOptimization, ManualOptimization
 from tocha_lightning.loops.progress import BatchProgress, Progress, StepTracker
-from tocha_lightning.logging.results import Results
 from tocha_lightning.trainer.states import RunningStage, TrainerFn
 from tocha_lightning.utilities.collections import describe
 from tocha_lightning.utilities.exceptions import MisconfigurationException, SIGTERMException
@@ -98,7 +98,7 @@ class TrainingEpochLoop:
             )
         return bool(fit_loop.can_stop_early)
 
-    # --- running -------------------------------------------------------------------------------------------------------
+    # --- running --------------------------------------------------------------------------------------------------
 
     def run(self, fetcher: BatchFetcher, restart: str | None) -> None:
         """Run the epoch, or the rest of it after the point where a checkpoint was saved."""

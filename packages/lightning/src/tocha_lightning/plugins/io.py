@@ -8,7 +8,6 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import tocha
-
 from tocha_lightning.core.saving import read_checkpoint
 from tocha_lightning.utilities.files import write_atomically
 
@@ -30,6 +29,7 @@ class CheckpointIO(ABC):
 
     def teardown(self) -> None:
         """The run is over: finish what was begun."""
+        return None
 
 
 class FileCheckpointIO(CheckpointIO):

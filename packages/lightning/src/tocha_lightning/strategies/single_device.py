@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import tocha
-
 from tocha_lightning.strategies.strategy import Strategy
 
 

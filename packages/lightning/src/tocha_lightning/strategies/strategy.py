@@ -11,7 +11,6 @@ from typing import Any
 import tocha
 from tocha import Tensor
 from tocha.optim import Optimizer
-
 from tocha_lightning.accelerators import Accelerator, CPUAccelerator
 from tocha_lightning.core.optimizer import LightningOptimizer, to_lightning_optimizer
 from tocha_lightning.plugins.io import CheckpointIO, FileCheckpointIO
@@ -90,6 +89,7 @@ class Strategy(ABC):
 
     def reduce_gradients(self, module: Any) -> None:
         """After backward, unless gradients are being accumulated: combine them over all processes."""
+        return None
 
     def all_gather(self, tensor: Tensor, group: Any = None, sync_grads: bool = False) -> Tensor:
         """The tensors of all processes, stacked."""
@@ -101,6 +101,7 @@ class Strategy(ABC):
 
     def barrier(self, name: str | None = None) -> None:
         """Wait for all processes."""
+        return None
 
     def block_backward_sync(self, block: bool = True) -> AbstractContextManager[Any]:
         """Within, `reduce_gradients` is not called."""
@@ -224,6 +225,7 @@ class Strategy(ABC):
 
     def on_exception(self, exception: BaseException) -> None:
         """A run ends with an exception."""
+        return None
 
     def teardown(self) -> None:
         """The run is over: the module goes back to the CPU, memory of the device is freed."""

@@ -180,7 +180,6 @@ def profiler_of(profiler: Any) -> Any:
     known = {"simple": SimpleProfiler, "advanced": AdvancedProfiler, "tocha": TochaProfiler, "pytorch": TochaProfiler}
     if profiler.lower() not in known:
         raise MisconfigurationException(
-            "When passing string value for the `profiler` parameter of `Trainer`, it can only be one of"
-            f" {list(known)}"
+            f"When passing string value for the `profiler` parameter of `Trainer`, it can only be one of {list(known)}"
         )
     return known[profiler.lower()]()

@@ -33,7 +33,8 @@ def make_callbacks(
     if any(isinstance(c, Checkpoint) for c in found):
         if not enable_checkpointing:
             raise MisconfigurationException(
-                "Trainer was configured with `enable_checkpointing=False` but found `ModelCheckpoint` in callbacks list."
+                "Trainer was configured with `enable_checkpointing=False` but found `ModelCheckpoint` in"
+                " callbacks list."
             )
     elif enable_checkpointing:
         found.append(ModelCheckpoint())
@@ -45,7 +46,8 @@ def make_callbacks(
     bars = [c for c in found if isinstance(c, ProgressBar)]
     if len(bars) > 1:
         raise MisconfigurationException(
-            "You added multiple progress bar callbacks to the Trainer, but currently only one progress bar is supported."
+            "You added multiple progress bar callbacks to the Trainer, but currently only one progress bar is"
+            " supported."
         )
     if bars and not enable_progress_bar:
         raise MisconfigurationException(
@@ -82,7 +84,8 @@ def _check_state_keys(callbacks: list[Callback]) -> None:
                 f"Found more than one stateful callback of type `{type(callback).__name__}`. In the current"
                 " configuration, this callback does not support being saved alongside other instances of the same type."
                 f" Please consult the documentation of `{type(callback).__name__}` regarding valid settings for the"
-                " callback state to be checkpointable. HINT: The `callback.state_key` must be unique among all callbacks"
+                " callback state to be checkpointable. HINT: The `callback.state_key` must be unique among all"
+                " callbacks"
                 " in the Trainer."
             )
         seen.add(callback.state_key)
@@ -108,5 +111,5 @@ def attach_model_callbacks(trainer: Any) -> None:
     module = trainer.lightning_module
     for callback in trainer.callbacks:
         # callbacks log as the module does
-        callback.log = module.log  # type: ignore[attr-defined]
-        callback.log_dict = module.log_dict  # type: ignore[attr-defined]
+        callback.log = module.log
+        callback.log_dict = module.log_dict

@@ -50,7 +50,8 @@ class CheckpointConnector:
             # without a model the best one of the last `fit` is meant
             rank_zero_warn(
                 f"`.{fn}(ckpt_path=None)` was called without a model. The best model of the previous `fit` call will be"
-                f" used. You can pass `.{fn}(ckpt_path='best')` to use the best model or `.{fn}(ckpt_path='last')` to use"
+                f" used. You can pass `.{fn}(ckpt_path='best')` to use the best model or"
+                f" `.{fn}(ckpt_path='last')` to use"
                 " the last model. If you pass a value, this warning will be silenced."
             )
             ckpt_path = "best"
@@ -66,7 +67,8 @@ class CheckpointConnector:
             raise ValueError(f'`.{fn}(ckpt_path="best")` is set but `ModelCheckpoint` is not configured.')
         if len(callbacks) > 1:
             rank_zero_warn(
-                f'`.{fn}(ckpt_path="best")` is called with Trainer configured with multiple `ModelCheckpoint` callbacks.'
+                f'`.{fn}(ckpt_path="best")` is called with Trainer configured with multiple `ModelCheckpoint`'
+                " callbacks."
                 " It will use the best checkpoint path from first checkpoint callback."
             )
         path = getattr(trainer.checkpoint_callback, "best_model_path", "")

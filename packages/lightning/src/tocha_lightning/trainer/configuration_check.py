@@ -54,7 +54,8 @@ def _check_fit(trainer: Any, module: Any) -> None:
     if trainer.accumulate_grad_batches != 1:
         raise MisconfigurationException(
             "Automatic gradient accumulation is not supported for manual optimization. Remove"
-            f" `Trainer(accumulate_grad_batches={trainer.accumulate_grad_batches})` or switch to automatic optimization."
+            f" `Trainer(accumulate_grad_batches={trainer.accumulate_grad_batches})` or switch to automatic"
+            " optimization."
         )
 
 
@@ -62,6 +63,7 @@ def _refuse_removed(module: Any, name: str) -> None:
     if callable(getattr(module, name, None)):
         new = f"on_{'train' if name.startswith('training') else name.split('_')[0]}_epoch_end"
         raise NotImplementedError(
-            f"Support for `{name}` has been removed in v2.0.0. `{type(module).__name__}` implements this method. You can"
+            f"Support for `{name}` has been removed in v2.0.0. `{type(module).__name__}` implements this method."
+            " You can"
             f" use the `{new}` hook instead. To access outputs, save them in-memory as instance attributes."
         )

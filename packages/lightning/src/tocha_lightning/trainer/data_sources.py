@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 from tocha.utils.data import BatchSampler, DataLoader, RandomSampler, SequentialSampler
-
 from tocha_lightning.core.datamodule import LightningDataModule
 from tocha_lightning.core.module import LightningModule
 from tocha_lightning.trainer.states import RunningStage
@@ -59,7 +58,8 @@ class DataSource:
             else:
                 origin = f"passed to `Trainer.{argument}`"
             raise TypeError(
-                f"An invalid dataloader was {origin}. Found {loader}. Either pass the dataloader to the Trainer's method"
+                f"An invalid dataloader was {origin}. Found {loader}. Either pass the dataloader to the"
+                " Trainer's method"
                 f" or implement `def {self.name}(self):` in your LightningModule/LightningDataModule."
             ) from None
 
@@ -145,7 +145,9 @@ def number_of_batches(stage: RunningStage, loader: Any, limit: int | float) -> i
     length = sized_len(loader)
     prefix = stage.dataloader_prefix
     if length == 0:
-        rank_zero_warn(f"Total length of `{type(loader).__name__}` across ranks is zero. Please make sure this was your intention.")
+        rank_zero_warn(
+            f"Total length of `{type(loader).__name__}` across ranks is zero. Please make sure this was your intention."
+        )
         return 0
     if isinstance(limit, int):
         return limit if length is None else min(length, limit)
@@ -170,5 +172,6 @@ def set_epoch(loader: Any, epoch: int) -> None:
     batch_sampler = getattr(loader, "batch_sampler", None)
     candidates = (getattr(loader, "sampler", None), batch_sampler, getattr(batch_sampler, "sampler", None))
     for sampler in {id(candidate): candidate for candidate in candidates}.values():
-        if callable(getattr(sampler, "set_epoch", None)):
-            sampler.set_epoch(epoch)
+        tell = getattr(sampler, "set_epoch", None)
+        if callable(tell):
+            tell(epoch)

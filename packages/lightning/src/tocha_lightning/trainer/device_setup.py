@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import tocha
-
 from tocha_lightning.accelerators import Accelerator, CPUAccelerator, CUDAAccelerator
 from tocha_lightning.plugins.io import CheckpointIO
 from tocha_lightning.plugins.precision import DoublePrecision, HalfPrecision, MixedPrecision, Precision
@@ -69,7 +68,11 @@ def make_strategy(
         return SingleDeviceStrategy(device, chosen, checkpoint_io, precision_plugin)
     cls = _registered_strategy(strategy)
     return cls(
-        accelerator=chosen, checkpoint_io=checkpoint_io, precision_plugin=precision_plugin, devices=parsed, num_nodes=num_nodes
+        accelerator=chosen,
+        checkpoint_io=checkpoint_io,
+        precision_plugin=precision_plugin,
+        devices=parsed,
+        num_nodes=num_nodes,
     )
 
 

@@ -11,9 +11,7 @@ from tocha_lightning.utilities.overrides import is_overridden
 
 # hooks of the module whose default does something, so that they are always called
 _WITH_DEFAULT = frozenset(
-    f"on_{stage}_model_{mode}"
-    for stage in ("validation", "test", "predict")
-    for mode in ("eval", "train", "zero_grad")
+    f"on_{stage}_model_{mode}" for stage in ("validation", "test", "predict") for mode in ("eval", "train", "zero_grad")
 )
 
 

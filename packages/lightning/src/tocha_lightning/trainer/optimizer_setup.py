@@ -7,7 +7,6 @@ from typing import Any
 
 from tocha.optim import Optimizer
 from tocha.optim.lr_scheduler import LRScheduler, OneCycleLR, ReduceLROnPlateau
-
 from tocha_lightning.core.optimizer import LightningOptimizer, NoOptimizer
 from tocha_lightning.utilities.exceptions import MisconfigurationException
 from tocha_lightning.utilities.overrides import is_overridden, takes_param

@@ -7,7 +7,6 @@ import os
 from typing import Any
 
 import tocha
-
 from tocha_lightning.callbacks.callback import Callback
 from tocha_lightning.trainer.states import RunningStage, TrainerFn, TrainerState, TrainerStatus
 from tocha_lightning.utilities.exceptions import MisconfigurationException
@@ -30,6 +29,10 @@ class TrainerProperties:
     accumulate_grad_batches: int
     num_sanity_val_steps: int | float
     limit_val_batches: int | float
+    gradient_clip_val: int | float | None
+    enable_autolog_hparams: bool
+    profiler: Any
+    _detect_anomaly: bool
     _hooks: Any
     _logging: Any
     _checkpoints: Any
@@ -210,7 +213,7 @@ class TrainerProperties:
         has_step = is_overridden("validation_step", self.lightning_module)
         return bool(loop.source.is_defined() and has_step and self.limit_val_batches > 0)
 
-    # --- how far -------------------------------------------------------------------------------------------------------
+    # --- how far --------------------------------------------------------------------------------------------------
 
     @property
     def current_epoch(self) -> int:
@@ -312,7 +315,7 @@ class TrainerProperties:
             steps = sum(math.ceil(batches / scheduler.get_accumulate_grad_batches(epoch)) for epoch in range(epochs))
         return min(self.max_steps, steps) if self.max_steps != -1 else steps
 
-    # --- data ----------------------------------------------------------------------------------------------------------
+    # --- data -----------------------------------------------------------------------------------------------------
 
     @property
     def train_dataloader(self) -> Any:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 import tocha
-
 from tocha_lightning.core.datamodule import LightningDataModule
 from tocha_lightning.core.module import LightningModule
 from tocha_lightning.trainer.callback_setup import attach_model_callbacks
@@ -217,7 +216,10 @@ class TrainerRun(TrainerProperties):
             return self.predict_loop.run()
         with isolate_rng():
             self._run_sanity_check()
-        with tocha.autograd.set_detect_anomaly(self._detect_anomaly):
+        if self._detect_anomaly:
+            with tocha.autograd.set_detect_anomaly(True):
+                self.fit_loop.run()
+        else:
             self.fit_loop.run()
         return None
 

@@ -9,13 +9,12 @@ from datetime import timedelta
 from typing import Any
 
 import tocha
-
 from tocha_lightning.callbacks.callback import Callback
 from tocha_lightning.core.datamodule import LightningDataModule
 from tocha_lightning.core.module import LightningModule
 from tocha_lightning.loggers.default import loggers_of
-from tocha_lightning.loops import EvaluationLoop, FitLoop, PredictionLoop, TrainingEpochLoop
 from tocha_lightning.logging import LoggingConnector
+from tocha_lightning.loops import EvaluationLoop, FitLoop, PredictionLoop, TrainingEpochLoop
 from tocha_lightning.trainer.arguments import (
     check_barebones,
     check_clipping,
@@ -320,9 +319,15 @@ class Trainer(TrainerRun):
         """
         self.validate_loop.verbose = verbose
         return self._evaluate(
-            TrainerFn.VALIDATING, RunningStage.VALIDATING, self.validate_loop, model, dataloaders, ckpt_path, datamodule,
+            TrainerFn.VALIDATING,
+            RunningStage.VALIDATING,
+            self.validate_loop,
+            model,
+            dataloaders,
+            ckpt_path,
+            datamodule,
             weights_only,
-        )  # fmt: skip
+        )
 
     def test(
         self,
@@ -336,8 +341,15 @@ class Trainer(TrainerRun):
         """Run one epoch over the test data; arguments and result as in `validate`."""
         self.test_loop.verbose = verbose
         return self._evaluate(
-            TrainerFn.TESTING, RunningStage.TESTING, self.test_loop, model, dataloaders, ckpt_path, datamodule, weights_only
-        )  # fmt: skip
+            TrainerFn.TESTING,
+            RunningStage.TESTING,
+            self.test_loop,
+            model,
+            dataloaders,
+            ckpt_path,
+            datamodule,
+            weights_only,
+        )
 
     def predict(
         self,
@@ -355,9 +367,15 @@ class Trainer(TrainerRun):
         """
         self.predict_loop.return_predictions = return_predictions
         return self._evaluate(
-            TrainerFn.PREDICTING, RunningStage.PREDICTING, self.predict_loop, model, dataloaders, ckpt_path, datamodule,
+            TrainerFn.PREDICTING,
+            RunningStage.PREDICTING,
+            self.predict_loop,
+            model,
+            dataloaders,
+            ckpt_path,
+            datamodule,
             weights_only,
-        )  # fmt: skip
+        )
 
     def _evaluate(
         self,
@@ -440,5 +458,3 @@ def _checked(model: Any) -> LightningModule:
     if not isinstance(model, LightningModule):
         raise TypeError(f"`model` must be a `LightningModule`, got `{type(model).__qualname__}`")
     return model
-
-

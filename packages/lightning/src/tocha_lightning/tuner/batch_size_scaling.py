@@ -6,7 +6,6 @@ import gc
 from typing import Any
 
 import tocha
-
 from tocha_lightning.trainer.states import TrainerFn
 from tocha_lightning.tuner.attributes import get_attribute, has_attribute, set_attribute
 from tocha_lightning.tuner.trial import forgotten, train_steps

@@ -83,7 +83,7 @@ class LRFinder:
         ax.set_xlabel("Learning rate")
         ax.set_ylabel("Loss")
         if suggest and self.suggestion() is not None:
-            i = self._optimal_idx
+            i = self._optimal_idx or 0
             ax.plot(self.results["lr"][i], self.results["loss"][i], markersize=10, marker="o", color="red")
         if show:
             plt.show()

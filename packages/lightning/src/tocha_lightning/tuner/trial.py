@@ -17,7 +17,9 @@ def forgotten(trainer: Any) -> Iterator[None]:
     """Whatever training does within: weights, optimizers, counters, metrics and random states are as before."""
     module, strategy, fit_loop = trainer.lightning_module, trainer.strategy, trainer.fit_loop
     # an optimizer of no steps cannot load an empty state into what it has by then: keep the objects themselves
-    optimizers = [(o, copy.deepcopy(o.state_dict()), [dict(group) for group in o.param_groups]) for o in strategy.optimizers]
+    optimizers = [
+        (o, copy.deepcopy(o.state_dict()), [dict(group) for group in o.param_groups]) for o in strategy.optimizers
+    ]
     schedulers = [(c.scheduler, copy.deepcopy(c.scheduler.state_dict())) for c in strategy.lr_scheduler_configs]
     weights = copy.deepcopy(module.state_dict())
     counters = copy.deepcopy(fit_loop.state_dict(everything=False))

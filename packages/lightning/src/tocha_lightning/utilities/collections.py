@@ -9,7 +9,6 @@ from typing import Any
 
 import tocha
 from tocha import Tensor
-
 from tocha_lightning.utilities.exceptions import MisconfigurationException
 from tocha_lightning.utilities.rank_zero import WarningCache
 

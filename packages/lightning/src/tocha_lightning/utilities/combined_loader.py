@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 Mode = Literal["min_size", "max_size_cycle", "max_size", "sequential"]
@@ -56,7 +56,7 @@ class CombinedLoader(Iterable[tuple[Any, int, int]]):
     >>> loader = CombinedLoader({"a": range(3), "b": "xy"}, "max_size_cycle")
     >>> [batch for batch, batch_idx, dataloader_idx in loader]
     [{'a': 0, 'b': 'x'}, {'a': 1, 'b': 'y'}, {'a': 2, 'b': 'x'}]
-    >>> [(batch, batch_idx, dataloader_idx) for batch, batch_idx, dataloader_idx in CombinedLoader(["ab", "c"], "sequential")]
+    >>> list(CombinedLoader(["ab", "c"], "sequential"))
     [('a', 0, 0), ('b', 1, 0), ('c', 0, 1)]
     """
 
@@ -86,7 +86,9 @@ class CombinedLoader(Iterable[tuple[Any, int, int]]):
     @flattened.setter
     def flattened(self, flattened: list[Any]) -> None:
         if len(flattened) != len(self._flattened):
-            raise ValueError(f"Mismatch in flattened length ({len(flattened)}) and existing length ({len(self._flattened)})")
+            raise ValueError(
+                f"Mismatch in flattened length ({len(flattened)}) and existing length ({len(self._flattened)})"
+            )
         self._iterables = unflatten(self._iterables, iter(flattened))
         self._flattened = flattened
 
@@ -100,7 +102,9 @@ class CombinedLoader(Iterable[tuple[Any, int, int]]):
         if isinstance(limits, (int, float)):
             limits = [limits] * len(self._flattened)
         elif isinstance(limits, list) and len(limits) != len(self._flattened):
-            raise ValueError(f"Mismatch in number of limits ({len(limits)}) and number of iterables ({len(self._flattened)})")
+            raise ValueError(
+                f"Mismatch in number of limits ({len(limits)}) and number of iterables ({len(self._flattened)})"
+            )
         self._limits = limits
 
     @property

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from tocha import Tensor
-
 from tocha_lightning.utilities.exceptions import MisconfigurationException
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import tocha
 from tocha import Tensor, nn
-
 from tocha_lightning.utilities.exceptions import MisconfigurationException
 from tocha_lightning.utilities.tables import text_table
 
@@ -59,7 +58,7 @@ def _flops(module: nn.Module, inputs: Any, output: Any) -> int:
     if getattr(module, "transposed", False):
         # every input element is multiplied into a whole window of the output
         source = inputs[0] if isinstance(inputs, (tuple, list)) else inputs
-        return 2 * source.numel() * taps * (module.out_channels // groups)  # type: ignore[attr-defined]
+        return 2 * source.numel() * taps * (module.out_channels // groups)
     return 2 * output.numel() * taps * (channels // groups)
 
 
@@ -253,5 +252,3 @@ def summarize(lightning_module: Any, max_depth: int = 1) -> ModelSummary:
     if not isinstance(lightning_module, LightningModule):
         raise MisconfigurationException(f"Expected a `LightningModule`, got {type(lightning_module).__name__}.")
     return ModelSummary(lightning_module, max_depth)
-
-

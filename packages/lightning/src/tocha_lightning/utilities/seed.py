@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-import tocha
 
+import tocha
 from tocha_lightning.utilities.rank_zero import rank_zero_info, rank_zero_warn
 
 MAX_SEED = 2**32 - 1

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypedDict, Union
+from typing import Any, Literal, TypedDict
 
 from tocha import Tensor
 from tocha.optim import Optimizer
 from tocha.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 
-Path_ = Union[str, "os.PathLike[str]"]
-STEP_OUTPUT = Union[Tensor, Mapping[str, Any], None]
-AnyScheduler = Union[LRScheduler, ReduceLROnPlateau]
+STEP_OUTPUT = Tensor | Mapping[str, Any] | None
+AnyScheduler = LRScheduler | ReduceLROnPlateau
 
 
 @dataclass

@@ -9,7 +9,6 @@ from enum import Enum
 from typing import Any
 
 from tocha import Tensor
-
 from tocha_lightning.utilities.files import write_atomically
 
 

@@ -54,7 +54,7 @@ def index(b: Builder, xs: tuple, positions: tuple) -> Array:
     return b.transpose(gathered, _moved_back(len(shape), rank, _place(positions)))
 
 
-def _scattered(b: Builder, base: Array, value: Array, positions: tuple, indices: tuple, reduction: str | None) -> Array:
+def scattered(b: Builder, base: Array, value: Array, positions: tuple, indices: tuple, reduction: str | None) -> Array:
     """``base`` with ``value``, of the shape that indexing gives, written or added at the indices."""
     coordinates, shape = _coordinates(b, indices)
     rank = len(shape) + base.rank - len(positions)
@@ -72,7 +72,7 @@ def index_put(b: Builder, xs: tuple, positions: tuple, accumulate: bool) -> Arra
     rest = [n for d, n in enumerate(x.shape) if d not in positions]
     at = _place(positions)
     value = b.expand(value, (*rest[:at], *shape, *rest[at:]))
-    return _scattered(b, x, value, positions, indices, "add" if accumulate else None)
+    return scattered(b, x, value, positions, indices, "add" if accumulate else None)
 
 
 @lowering("index_backward")
@@ -80,7 +80,7 @@ def index_backward(b: Builder, xs: tuple, shape: tuple, positions: tuple) -> Arr
     g, indices = xs[0], xs[1:]
     base = b.zeros(shape, g.dtype)
     base.shape = tuple(shape)
-    return _scattered(b, base, g, positions, indices, "add")
+    return scattered(b, base, g, positions, indices, "add")
 
 
 # ---------------------------------------------------------------- along a dimension

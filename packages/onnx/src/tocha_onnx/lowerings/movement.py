@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -137,6 +138,9 @@ def _write_region(b: Builder, base: Array, value: Array, regions: list) -> Array
 # ---------------------------------------------------------------- writes
 
 
+_INVERSE: dict[str, Callable] = {}
+
+
 @lowering("write_view")
 def write_view(b: Builder, base: Array, value: Array, chain: tuple) -> Array:
     """``base`` with ``value`` written at the end of a chain of views of it."""
@@ -155,13 +159,23 @@ def write_view(b: Builder, base: Array, value: Array, chain: tuple) -> Array:
     return _INVERSE[op.name](b, base, written, *attributes)
 
 
+def view_inverse(*names: str) -> Callable[[Callable], Callable]:
+    """Register how to put a written view back: ``f(builder, base, written, *attributes)`` gives the new base."""
+
+    def register(fn: Callable) -> Callable:
+        _INVERSE.update(dict.fromkeys(names, fn))
+        return fn
+
+    return register
+
+
+@view_inverse("permute")
 def _inverse_permute(b: Builder, base: Array, written: Array, order: tuple) -> Array:
     return b.transpose(written, tuple(np.argsort(order)))
 
 
-_INVERSE = {
-    "view": lambda b, base, written, shape: b.reshape(written, base.shape),
-    "expand": lambda b, base, written, shape: written,
-    "permute": _inverse_permute,
-    "slice": write_slice,
-}
+_INVERSE.update(
+    view=lambda b, base, written, shape: b.reshape(written, base.shape),
+    expand=lambda b, base, written, shape: written,
+    slice=write_slice,
+)

@@ -159,36 +159,3 @@ def bitwise_not(b: Builder, x: Array) -> Array:
     if x.dtype.kind == "u":
         return b.Sub(int(np.iinfo(x.dtype).max), x)
     return b.Sub(-1, x)
-
-
-# ---------------------------------------------------------------- activations
-
-
-@lowering("relu")
-def relu(b: Builder, x: Array) -> Array:
-    return b.Relu(x) if x.is_float else b.Max(x, 0)
-
-
-@lowering("silu")
-def silu(b: Builder, x: Array) -> Array:
-    return b.Mul(x, b.Sigmoid(x))
-
-
-@lowering("gelu")
-def gelu(b: Builder, x: Array, approximate: str) -> Array:
-    if b.opset >= 20:
-        return b.Gelu(x, approximate=approximate)
-    if approximate == "tanh":
-        inner = b.Mul(b.Add(x, b.Mul(b.Mul(b.Mul(x, x), x), 0.044715)), math.sqrt(2 / math.pi))
-        return b.Mul(b.Mul(x, b.Add(b.Tanh(inner), 1)), 0.5)
-    return b.Mul(b.Mul(x, b.Add(b.Erf(b.Div(x, math.sqrt(2))), 1)), 0.5)
-
-
-@lowering("softmax")
-def softmax(b: Builder, x: Array, dim: int) -> Array:
-    return b.Softmax(x, axis=dim)
-
-
-@lowering("log_softmax")
-def log_softmax(b: Builder, x: Array, dim: int) -> Array:
-    return b.LogSoftmax(x, axis=dim)

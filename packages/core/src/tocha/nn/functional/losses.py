@@ -11,6 +11,7 @@ from tocha._core.broadcast import broadcast_shapes, same_shape
 from tocha._core.templates import scalar_type_name
 from tocha._core.tensor import Tensor
 from tocha._ops.activation import logsigmoid_op, not_implemented
+from tocha._ops.distance import at_least
 from tocha._ops.losses import bce_op, bce_with_logits_op, huber_op, mse_op, smooth_l1_op
 
 from ._checks import REDUCTIONS, cast, check_reduction, legacy_reduction, paired, reduced, warn_of_sizes
@@ -348,9 +349,3 @@ def gaussian_nll_loss(
         loss = loss + 0.5 * math.log(2 * math.pi)
     return reduced(loss, reduction)
 
-
-def at_least(var: Any, eps: float) -> Any:
-    """``var`` raised to ``eps``, with a gradient as if it had not been."""
-    with tocha.no_grad():
-        missing = (eps - var).clamp(min=0.0)
-    return var + missing

@@ -126,11 +126,10 @@ class Module(HookMethods, StateDictMethods, ConvertMethods):
         """Compile ``forward`` in place: later calls run ``tocha.compile(self.forward, *args, **kwargs)``."""
         import tocha
 
-        if not hasattr(tocha, "compile"):
-            raise NotImplementedError(
-                "tocha.compile is not in this version of tocha: call the module without compile()"
-            )
-        self._compiled_call_impl = tocha.compile(self.forward, *args, **kwargs)
+        compile_function: Any = getattr(tocha, "compile", None)
+        if compile_function is None:
+            raise NotImplementedError("tocha.compile is not in this version: call the module without compile()")
+        self._compiled_call_impl = compile_function(self.forward, *args, **kwargs)
         self._hooked = True
 
     # ------------------------------------------------------------ registration
@@ -276,7 +275,7 @@ class Module(HookMethods, StateDictMethods, ConvertMethods):
                 f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)"
             )
         if isinstance(value, Buffer):
-            persistent = value.persistent
+            persistent: bool = value.persistent  # type: ignore[attr-defined]
         else:
             persistent = name not in self._non_persistent_buffers_set
         if type(self).register_buffer is Module.register_buffer:

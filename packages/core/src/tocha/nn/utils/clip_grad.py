@@ -81,7 +81,8 @@ def clip_grads_with_norm_(
     """
     norm = total_norm._data
     xp = array_modules.module_of(norm)
-    factor = xp.minimum(float(max_norm) / (norm + xp.asarray(1e-6, norm.dtype)), xp.asarray(1.0, norm.dtype))
+    # Arrays all through: NumPy's scalars know no device and would make other dtypes wider.
+    factor = xp.asarray(xp.minimum(float(max_norm) / (norm + 1e-6), 1.0), norm.dtype)
     for g in _gradients(parameters):
         raw = g._data
         raw *= array_modules.to_device(factor, g.device).astype(raw.dtype)

@@ -136,15 +136,15 @@ class PruningContainer(BasePruningMethod):
         for method in args:
             self.add_pruning_method(method)
 
-    def add_pruning_method(self, method: Any) -> None:
+    def add_pruning_method(self, method: BasePruningMethod) -> None:
         """Put a method at the end.
 
         Raises:
             TypeError: not a method. ValueError: it is for another parameter.
         """
-        if method is not None and not isinstance(method, BasePruningMethod):
+        if not isinstance(method, BasePruningMethod):
             raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
-        if method is not None and self._tensor_name != method._tensor_name:
+        if self._tensor_name != method._tensor_name:
             raise ValueError(
                 f"Can only add pruning methods acting on the parameter named '{self._tensor_name}' to PruningContainer "
                 f"{self}. Found '{method._tensor_name}'"
@@ -196,6 +196,8 @@ class Identity(BasePruningMethod):
 
 
 class _ByAmount(BasePruningMethod):
+    amount: Any
+
     def __init__(self, amount: int | float) -> None:
         if not isinstance(amount, numbers.Real):
             raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
@@ -206,10 +208,10 @@ class _ByAmount(BasePruningMethod):
 
     def _count(self, size: int) -> int:
         """How many of ``size`` to prune."""
-        count = self.amount if isinstance(self.amount, numbers.Integral) else round(self.amount * size)
+        count = int(self.amount) if isinstance(self.amount, numbers.Integral) else round(self.amount * size)
         if count > size:
             raise ValueError(f"amount={count} should be smaller than the number of parameters to prune={size}")
-        return int(count)
+        return count
 
 
 class RandomUnstructured(_ByAmount):

@@ -178,6 +178,6 @@ def remove_spectral_norm(module: M, name: str = "weight") -> M:
     ):
         for key, hook in tuple(table.items()):
             hook = getattr(hook, "hook", hook)
-            if isinstance(hook, kind) and hook.fn.name == name:  # type: ignore[attr-defined]
+            if isinstance(hook, kind) and hook.fn.name == name:
                 del table[key]
     return module

@@ -36,8 +36,9 @@ class OneCycleLR(LRScheduler):
 
     >>> import tocha
     >>> optimizer = tocha.optim.SGD([tocha.zeros(1, requires_grad=True)], lr=1.0, momentum=0.9)
-    >>> tocha.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=0.5, total_steps=10).get_last_lr()
-    [0.02]
+    >>> scheduler = tocha.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=10)
+    >>> round(scheduler.get_last_lr()[0], 6)
+    0.04
     """
 
     def __init__(

@@ -81,7 +81,7 @@ class DataLoader(Generic[T_co]):
         dataset: Any,
         batch_size: int | None = 1,
         shuffle: bool | None = None,
-        sampler: Sampler | Iterable | None = None,
+        sampler: Any = None,
         batch_sampler: Sampler[list] | Iterable[list] | None = None,
         num_workers: int = 0,
         collate_fn: Callable[[list], Any] | None = None,

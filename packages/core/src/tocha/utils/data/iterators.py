@@ -26,7 +26,10 @@ class _BaseDataLoaderIter:
     """One pass over a loader."""
 
     def __init__(self, loader: DataLoader) -> None:
-        self._loader = loader
+        # Not the loader itself: it holds the iterator of persistent workers, and a cycle would outlive ``del loader``.
+        self._dataset, self._num_workers, self._index_sampler = loader.dataset, loader.num_workers, loader._index_sampler
+        self._timeout, self._in_order, self._persistent = loader.timeout, loader.in_order, loader.persistent_workers
+        self._expected = loader._IterableDataset_len_called
         self._pin = loader.pin_memory and _accelerator_available()
         if loader.pin_memory and loader.pin_memory_device:
             warnings.warn(
@@ -49,7 +52,7 @@ class _BaseDataLoaderIter:
         return self
 
     def __len__(self) -> int:
-        return len(self._loader._index_sampler)
+        return len(self._index_sampler)
 
     def __getstate__(self) -> Any:
         raise NotImplementedError(f"{type(self).__name__} cannot be pickled")
@@ -60,17 +63,16 @@ class _BaseDataLoaderIter:
     def __next__(self) -> Any:
         data = self._next_data()
         self._num_yielded += 1
-        expected = self._loader._IterableDataset_len_called
-        if expected is not None and self._num_yielded > expected:
-            self._warn_of_length(expected)
+        if self._expected is not None and self._num_yielded > self._expected:
+            self._warn_of_length()
         return pinning.pin_memory(data) if self._pin else data
 
-    def _warn_of_length(self, expected: int) -> None:
+    def _warn_of_length(self) -> None:
         message = (
-            f"Length of IterableDataset {self._loader.dataset} was reported to be {expected}(when accessing "
+            f"Length of IterableDataset {self._dataset} was reported to be {self._expected}(when accessing "
             f"len(dataloader)), but {self._num_yielded} samples have been fetched. "
         )
-        if self._loader.num_workers > 0:
+        if self._num_workers > 0:
             message += (
                 "For multiprocessing data-loading, this could be caused by not properly configuring the "
                 "IterableDataset replica at each worker. Please see "
@@ -132,7 +134,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     def _reset(self, loader: DataLoader) -> None:
         """Begin another pass with the same workers."""
         self._sampler_iter = iter(loader._index_sampler)
-        self._num_yielded = 0
+        self._num_yielded, self._expected = 0, loader._IterableDataset_len_called
         for worker in self._workers:
             worker.channel.connection.send(RESUME)
         for worker in self._workers:
@@ -151,7 +153,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             return
         active = sum(worker.active for worker in self._workers)
         for worker in itertools.islice(self._turn, len(self._workers)):
-            if worker.active and (self._loader.in_order or worker.tasks < self._most_tasks // active):
+            if worker.active and (self._in_order or worker.tasks < self._most_tasks // active):
                 break
         else:
             return
@@ -169,7 +171,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             while self._given < self._sent and self._given not in self._where and self._given not in self._early:
                 self._given += 1
             if self._given == self._sent and not self._where:
-                if not self._loader.persistent_workers:
+                if not self._persistent:
                     self._finish()
                 raise StopIteration
             if self._given in self._early:
@@ -183,7 +185,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             worker.tasks -= 1
             if number == self._given:
                 return self._deliver(result)
-            if not self._loader.in_order:
+            if not self._in_order:
                 return self._deliver(result, count=False)
             self._early[number] = result
 
@@ -199,7 +201,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         worker.active = False
         for number in [number for number, who in self._where.items() if who is worker]:
             del self._where[number]
-        if not self._loader.persistent_workers:
+        if not self._persistent:
             worker.channel.connection.send(STOP)
 
     # ------------------------------------------------------------ results
@@ -212,7 +214,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         """
         from multiprocessing.connection import wait
 
-        timeout = self._loader.timeout
+        timeout = self._timeout
         busy = {worker.channel.connection: worker for worker in self._workers if worker.active}
         ready = wait(list(busy), timeout if timeout > 0 else None)
         if not ready:
@@ -252,8 +254,8 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
 
 def _accelerator_available() -> bool:
-    cuda = getattr(tocha, "cuda", None)
-    return cuda is not None and cuda.is_available()
+    available = getattr(getattr(tocha, "cuda", None), "is_available", None)
+    return available is not None and available()
 
 
 def _start_workers(loader: DataLoader, base_seed: int, workers: list[_Worker]) -> None:

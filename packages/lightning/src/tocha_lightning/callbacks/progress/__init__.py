@@ -1,6 +1,7 @@
 """Progress bars."""
 
 from tocha_lightning.callbacks.progress.progress_bar import ProgressBar
+from tocha_lightning.callbacks.progress.rich_progress import RichProgressBar, RichProgressBarTheme
 from tocha_lightning.callbacks.progress.text_progress import TextProgressBar
 
-__all__ = ["ProgressBar", "TextProgressBar"]
+__all__ = ["ProgressBar", "RichProgressBar", "RichProgressBarTheme", "TextProgressBar"]

@@ -9,7 +9,6 @@ from typing import Any
 import tocha
 from tocha import Tensor
 from tocha.optim import Optimizer
-
 from tocha_lightning.plugins.precision.precision import Precision
 from tocha_lightning.utilities.exceptions import MisconfigurationException
 

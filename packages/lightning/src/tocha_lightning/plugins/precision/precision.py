@@ -9,8 +9,8 @@ from typing import Any
 
 import tocha
 from tocha import Tensor
+from tocha.nn.utils import clip_grad_norm_, clip_grad_value_
 from tocha.optim import Optimizer
-
 from tocha_lightning.utilities.collections import apply_to_collection
 
 
@@ -86,9 +86,9 @@ class Precision:
             return
         parameters = self.main_params(optimizer)
         if algorithm == "value":
-            tocha.nn.utils.clip_grad_value_(parameters, clip_value=clip_val)
+            clip_grad_value_(parameters, clip_value=clip_val)
         else:
-            tocha.nn.utils.clip_grad_norm_(parameters, clip_val)
+            clip_grad_norm_(parameters, clip_val)
 
     def main_params(self, optimizer: Optimizer) -> list[Any]:
         """The parameters of the optimizer."""

@@ -48,7 +48,7 @@ class Failure:
     """An exception on its way from a worker to the loader: its type, and the traceback as text."""
 
     def __init__(self, error: BaseException, where: str) -> None:
-        self.kind: type[BaseException] = type(error)
+        self.kind: Any = type(error)
         self.name, self.where = type(error).__name__, where
         self.text = "".join(traceback.format_exception(error))
 
@@ -70,10 +70,11 @@ class Failure:
         message: str = f"Caught {self.name} {self.where}.\nOriginal {self.text}"
         if self.kind is None:
             raise RuntimeError(message)
-        if self.kind is KeyError:
+        kind = self.kind
+        if kind is KeyError:
             message = _Verbatim(message)
         try:
-            error = self.kind(message=message) if getattr(self.kind, "message", None) else self.kind(message)
+            error = kind(message=message) if getattr(kind, "message", None) else kind(message)
         except Exception:
             raise RuntimeError(message) from None
         try:

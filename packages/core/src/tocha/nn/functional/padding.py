@@ -1,0 +1,5 @@
+"""Padding."""
+
+from ..._ops.padding import pad
+
+__all__ = ["pad"]
