@@ -55,6 +55,7 @@ from ._ops.selection import *
 from ._ops.softmax import *
 from ._ops.sorting import *
 from ._ops.special_functions import *
+from ._ops.spectral import *
 from ._ops.splitting import *
 from ._ops.statistics import *
 from ._ops.ternary import *
@@ -90,6 +91,8 @@ _LAZY = {
     "testing": "tocha.testing",
     "special": "tocha.special",
     "fft": "tocha.fft",
+    "masked": "tocha.masked",
+    "signal": "tocha.signal",
     "linalg": "tocha.linalg",
     "set_printoptions": "tocha._core.printing:set_printoptions",
     "random": "tocha.random",

@@ -103,6 +103,9 @@ def _replay(graph: Graph, arrays: list[np.ndarray], symbols: dict[str, int]) -> 
             return store, f"the traced graph itself fails at {_describe(node)}: {type(error).__name__}: {error}"
         for value, result in zip(node.outputs, results if isinstance(results, tuple | list) else (results,)):
             store[value] = result
+            for size, found in zip(value.shape, getattr(result, "shape", ())):
+                if str(size) in graph.environment.symbols:
+                    symbols.setdefault(str(size), found)
     return store, None
 
 

@@ -144,13 +144,14 @@ def _write_view_kernel(xp: Any, base: Any, value: Any, chain: tuple) -> Any:
 def _write_view_rule(n: Node, g: Any) -> tuple:
     (chain,) = n.attrs
     to_base, to_value = n.edges
-    slice_of = replay if not isinstance(g, Tensor) else _replay_tensors
-    gv = slice_of(g, chain)
-    if isinstance(gv, ndarray):
-        gv = gv.copy()
-    gb = None
-    if to_base is not None:
-        gb = write_view(g, operators["zeros_as"](gv), chain)
+    if isinstance(g, ndarray):
+        gb = g.copy()
+        part = replay(gb, chain)
+        gv = None if to_value is None else part.copy()
+        part[...] = 0
+        return None if to_base is None else gb, gv
+    gv = _replay_tensors(g, chain) if isinstance(g, Tensor) else replay(g, chain)
+    gb = None if to_base is None else write_view(g, operators["zeros_as"](gv), chain)
     return gb, None if to_value is None else gv
 
 

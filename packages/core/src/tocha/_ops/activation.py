@@ -67,7 +67,7 @@ def pointwise(name: str, kernel: Callable, rule: Callable, torch_name: str | Non
 # ---------------------------------------------------------------- a gradient that a mask lets through
 
 
-def _gate_kernel(xp: Any, g: Any, mask: Any) -> Any:
+def _gate_kernel(xp: Any, g: Any, mask: Any, source: Any = None) -> Any:
     """Multiplication by the mask would make NaN of infinite gradients, and np.where is slow on random masks."""
     if xp is not np or g.dtype.itemsize not in _INTEGER_OF_SIZE:
         return xp.where(mask, g, xp.zeros((), g.dtype))
@@ -77,10 +77,17 @@ def _gate_kernel(xp: Any, g: Any, mask: Any) -> Any:
     return bits.view(g.dtype)
 
 
-gate = operator(
-    "gate", _gate_kernel, lambda n, g: (gate(g, n.saved[0]), None), lambda g, mask: (mask.shape, g.dtype), arity=2, save=(1,), linear=True
-)
-gate.__doc__ = "``g`` where ``mask``, 0 elsewhere, for arrays of one shape."
+def _gate_rule(n: Any, g: Any) -> tuple:
+    (mask,) = n.saved
+    source = n.edges[2]
+    return gate(g, mask, None), None, None if source is None else gate(g, mask ^ mask, None)
+
+
+gate = operator("gate", _gate_kernel, _gate_rule, lambda g, mask, source: (mask.shape, g.dtype), arity=3, save=(1,), linear=True)
+gate.__doc__ = """``g`` where ``mask``, 0 elsewhere, for arrays of one shape.
+
+``source`` is what the mask was made of, or None: the result depends on it, with a derivative of 0.
+"""
 
 # ---------------------------------------------------------------- rectifiers
 
@@ -97,17 +104,13 @@ def _relu_kernel(xp: Any, x: Any, out: Any = None) -> Any:
     return xp.maximum(x, zero) if out is None else xp.maximum(x, zero, out=out)
 
 
-def _relu_rule(g: Any, y: Any) -> Any:
-    return gate(g, y > 0)
-
-
-relu = unary("relu", _relu_kernel, _relu_rule, "y", floating=False, inplace=False, doc="``max(0, x)`` of each element; gradient 0 at 0.")
+relu = unary("relu", _relu_kernel, lambda g, y: gate(g, y > 0, y), "y", floating=False, inplace=False, doc="``max(0, x)`` of each element; gradient 0 at 0.")
 _relu_op = relu.op  # type: ignore[attr-defined]
 
 
 def _relu_backward(n: Any, g: Any) -> tuple:
     (y,) = n.saved
-    return (_gate_kernel(np, g, y > 0) if type(g) in NUMPY else gate(g, y > 0),)
+    return (_gate_kernel(np, g, y > 0) if type(g) in NUMPY else gate(g, y > 0, y),)
 
 
 _relu_op.backward = _relu_backward
@@ -120,10 +123,24 @@ def relu_(input: Tensor) -> Tensor:
     return _relu_in_place(input)
 
 
+def _slope_kernel(xp: Any, x: Any, slope: float) -> Any:
+    y = (x > 0).astype(x.dtype)
+    y *= 1 - slope
+    y += slope
+    return y
+
+
+_leaky_slope = operator(
+    "leaky_relu_slope",
+    of_floats("leaky_relu_cpu", _slope_kernel),
+    lambda n, g: (gate(g, n.saved[0] != n.saved[0], n.saved[0]),),
+    shape_like_first,
+    save=(0,),
+)
 leaky_relu_op = pointwise(
     "leaky_relu",
     lambda xp, x, slope: xp.maximum(x, x * slope) if 0 <= slope <= 1 else xp.where(x > 0, x, x * slope),
-    lambda g, x, slope: where(x > 0, g, g * slope),
+    lambda g, x, slope: g * _leaky_slope(x, slope),
 )
 
 
@@ -134,7 +151,7 @@ def _threshold_kernel(xp: Any, x: Any, limit: float, value: float) -> Any:
 
 
 threshold_op = operator(
-    "threshold", _threshold_kernel, lambda n, g: (gate(g, n.saved[0] > n.attrs[0]),), lambda x, limit, value: (x.shape, x.dtype), save=(0,)
+    "threshold", _threshold_kernel, lambda n, g: (gate(g, n.saved[0] > n.attrs[0], n.saved[0]),), lambda x, limit, value: (x.shape, x.dtype), save=(0,)
 )
 
 
@@ -156,14 +173,10 @@ def _hardtanh_kernel(xp: Any, x: Any, low: float, high: float) -> Any:
 hardtanh_op = operator(
     "hardtanh",
     _hardtanh_kernel,
-    lambda n, g: (gate(g, (n.saved[0] > n.attrs[0]) & (n.saved[0] < n.attrs[1])),),
+    lambda n, g: (gate(g, (n.saved[0] > n.attrs[0]) & (n.saved[0] < n.attrs[1]), n.saved[0]),),
     lambda x, low, high: (x.shape, x.dtype),
     save=(0,),
 )
-
-
-def _prelu_kernel(xp: Any, x: Any, weight: Any) -> Any:
-    return xp.where(x > 0, x, x * weight)
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
@@ -244,12 +257,12 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
 hardshrink_op = pointwise(
     "hardshrink",
     lambda xp, x, limit: xp.where((x >= -limit) & (x <= limit), x.dtype.type(0), x),
-    lambda g, x, limit: gate(g, (x > limit) | (x < -limit)),
+    lambda g, x, limit: gate(g, (x > limit) | (x < -limit), x),
 )
 softshrink_op = pointwise(
     "softshrink",
     lambda xp, x, limit: x - xp.minimum(xp.maximum(x, x.dtype.type(-limit)), x.dtype.type(limit)),
-    lambda g, x, limit: gate(g, (x > limit) | (x < -limit)),
+    lambda g, x, limit: gate(g, (x > limit) | (x < -limit), x),
     "softshrink_check",
 )
 
@@ -274,9 +287,9 @@ def _sixths(xp: Any, x: Any) -> Any:
     return y
 
 
-hardsigmoid_op = pointwise("hardsigmoid", _sixths, lambda g, x: gate(g * (1 / 6), (x > -3) & (x < 3)))
+hardsigmoid_op = pointwise("hardsigmoid", _sixths, lambda g, x: gate(g * (1 / 6), (x > -3) & (x < 3), x))
 hardswish_op = pointwise(
-    "hardswish", lambda xp, x: x * _sixths(xp, x), lambda g, x: where(x >= 3, g, gate(g * (x * (1 / 3) + 0.5), x > -3))
+    "hardswish", lambda xp, x: x * _sixths(xp, x), lambda g, x: where(x >= 3, g, gate(g * (x * (1 / 3) + 0.5), x > -3, None))
 )
 
 

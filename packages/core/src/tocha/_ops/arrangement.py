@@ -17,7 +17,7 @@ from .movement import cat, expand, flip_op, permute, reshape, unsqueeze
 
 __all__ = ["atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "column_stack", "diag", "diag_embed", "diagflat", "dstack", "flip",
            "fliplr", "flipud", "hstack", "meshgrid", "moveaxis", "movedim", "ravel", "repeat_interleave", "roll", "rot90", "row_stack",
-           "tile", "tril", "tril_indices", "triu", "triu_indices", "unflatten", "vstack"]  # fmt: skip
+           "tile", "tril", "tril_indices", "triu", "triu_indices", "unflatten", "unravel_index", "vstack"]  # fmt: skip
 
 # ---------------------------------------------------------------- order along a dimension
 
@@ -374,6 +374,34 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     return reshape(self, tuple(other._data.shape))
 
 
+def sum_to_size(self: Tensor, *size: Any) -> Tensor:
+    """The sum over the dimensions that broadcasting would add to ``size``.
+
+    Raises:
+        RuntimeError: ``size`` does not broadcast to the tensor's.
+    """
+    from .._core.broadcast import reduce_to
+
+    wanted = sizes_of(size, "sum_to_size")
+    shape = self._data.shape
+    extra = len(shape) - len(wanted)
+    if extra < 0 or builtins.any(w != 1 and w != s for w, s in zip(wanted, shape[extra:])):
+        raise RuntimeError(f"size {{{list(wanted)}}} is not expandable to size {{{list(shape)}}}.")
+    return reduce_to(self, wanted)
+
+
+def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
+    """The coordinates in ``shape`` that flat ``indices`` stand for, one tensor a dimension."""
+    if indices._data.dtype.kind not in "iu":
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    sizes = tuple(shape.tolist()) if isinstance(shape, Tensor) else (shape,) if isinstance(shape, int) else tuple(shape)  # type: ignore[attr-defined]
+    out, rest = [], indices
+    for n in reversed(sizes):
+        out.append(rest % n)
+        rest = rest // n
+    return tuple(out[::-1])
+
+
 def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     """Write ``fill_value`` on the main diagonal; returns the tensor."""
     shape = self._data.shape
@@ -392,7 +420,7 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
 
 
 for _fn in (flip, fliplr, flipud, roll, rot90, movedim, moveaxis, ravel, unflatten, repeat, tile, repeat_interleave, tril, triu, diag, diag_embed,
-            diagflat, expand_as, view_as, reshape_as, fill_diagonal_):  # fmt: skip
+            diagflat, expand_as, view_as, reshape_as, sum_to_size, fill_diagonal_):  # fmt: skip
     method(_fn)
 method(movedim, "moveaxis")
 for _fn in (tril, triu):

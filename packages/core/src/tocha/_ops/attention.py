@@ -164,22 +164,34 @@ attention_bias = operator(
 attention_bias.__doc__ = "What is added to scores so that hidden ones become minus infinity: (L, S) if causal, else of the mask's shape."
 
 
-def _is_bool(mask: Any) -> bool:
-    return (mask._data if isinstance(mask, Tensor) else mask).dtype.kind == "b"
+def _as_float32(t: Any) -> Any:
+    return t if t is None or _dtype(t).itemsize != 2 else operators["cast"](t, f32)
+
+
+def _dtype(t: Any) -> Any:
+    return (t._data if isinstance(t, Tensor) else t).dtype
 
 
 def _attention_rule(n: Any, g: Any) -> tuple:
+    half = _dtype(g)
+    if half.itemsize != 2:
+        return _through_softmax(n, n.saved, g)
+    grads = _through_softmax(n, tuple([_as_float32(t) for t in n.saved]), _as_float32(g))
+    return tuple([None if t is None else operators["cast"](t, half) for t in grads])
+
+
+def _through_softmax(n: Any, saved: tuple, g: Any) -> tuple:
     """The gradient through softmax(q k^T scale + bias)."""
-    q, k, v, mask, drop, y = n.saved
+    q, k, v, mask, drop, _ = saved
     causal, scale = n.attrs
     s = matmul_op(q * scale, swap_last(k))
-    if causal or (mask is not None and _is_bool(mask)):
+    if causal or (mask is not None and _dtype(mask).kind == "b"):
         s = s + attention_bias(q, k, mask, causal)
     elif mask is not None:
         s = s + mask
     p = softmax_op(s, len(s.shape) - 1)
     if mask is not None:
-        p = gate(p, p == p)  # rows that see nothing
+        p = gate(p, p == p, None)  # rows that see nothing
     eq, ek, ev, em, _ = n.edges
     gv = gq = gk = gm = None
     if ev is not None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from .._core.families import binary, inplace_method, method
 from .._core.inplace import store
+from .unary import reciprocal
 
 __all__ = ["add", "div", "divide", "eq", "ge", "greater", "greater_equal", "gt", "le", "less", "less_equal", "lt", "mul",
            "multiply", "ne", "not_equal", "rsub", "sub", "subtract", "true_divide"]  # fmt: skip
@@ -65,6 +66,7 @@ for _fn, _names in ((add, ("add",)), (sub, ("sub", "subtract")), (div, ("div", "
 for _fn in (add, sub):
     inplace_method(_fn)
 method(div, "true_divide")
+method(lambda a, b: div(b, a) if hasattr(b, "shape") else reciprocal(a) * b, "__rdiv__")
 for _name, _fn in (("greater", gt), ("greater_equal", ge), ("less", lt), ("less_equal", le), ("not_equal", ne)):
     method(_fn, _name)
     inplace_method(_fn, _name + "_")

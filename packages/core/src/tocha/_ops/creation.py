@@ -18,7 +18,7 @@ from .._core.record import ABSTRACT, Op
 from .._core.tensor import INFERENCE, Tensor, initialise, new, wrap
 from .dims import sizes_of
 
-__all__ = ["arange", "as_tensor", "asarray", "empty", "empty_like", "empty_strided", "eye", "from_numpy", "full", "full_like",
+__all__ = ["arange", "as_tensor", "asarray", "empty", "empty_like", "empty_permuted", "empty_strided", "eye", "from_numpy", "full", "full_like",
            "linspace", "logspace", "ones", "ones_like", "scalar_tensor", "tensor", "zeros", "zeros_like"]  # fmt: skip
 
 # ---------------------------------------------------------------- primitives without tensor arguments
@@ -353,6 +353,18 @@ def empty_strided(size: Any, stride: Any, *, dtype: Any = None, layout: Any = No
     buffer = np.empty(needed, d)
     raw = np.lib.stride_tricks.as_strided(buffer, shape, tuple(s * d.itemsize for s in steps))
     return finished(arrays.to_device(raw, as_device(device)), requires_grad)
+
+
+def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+    """A tensor with undefined values whose dimensions lie in memory in the order ``physical_layout``, outermost first."""
+    shape, order = tuple(size), tuple(physical_layout)
+    if sorted(order) != list(range(len(shape))):
+        raise RuntimeError(f"Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = {len(shape)} is not equal to len(physical_layout) = {len(order)}" if len(order) != len(shape) else f"Duplicate dim not allowed in physical_layout {list(order)}")
+    strides, step = [0] * len(shape), 1
+    for d in reversed(order):
+        strides[d] = step
+        step *= shape[d]
+    return empty_strided(shape, strides, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 # ---------------------------------------------------------------- ranges

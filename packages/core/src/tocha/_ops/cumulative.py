@@ -10,11 +10,13 @@ from .._core.broadcast import operators
 from .._core.dtypes import NP_FLOAT32, NP_INT64
 from .._core.families import inplace_method, method, operator
 from .._core.inplace import store
+from .._core.return_types import named
 from .._core.tensor import Tensor
+from .constants import number_dtype, ones_as
 from .dims import product, wrap_dim
 from .reduction import as_dtype
 
-__all__ = ["cumprod", "cumsum"]
+__all__ = ["cummax", "cummin", "cumprod", "cumsum", "logcumsumexp"]
 
 
 def _running_dtype(x: Any) -> np.dtype:
@@ -140,6 +142,112 @@ def cumprod(input: Tensor, dim: Any, *, dtype: Any = None, out: Any = None) -> T
     return result if out is None else store(out, result)
 
 
+cummax_result, cummin_result = named("cummax", "values", "indices"), named("cummin", "values", "indices")
+
+
+def _running_extreme_kernel(xp: Any, x: Any, dim: int, largest: bool) -> tuple:
+    """Values and the last index at which each was met; NaN wins from where it occurs."""
+    if not x.ndim:
+        return x.copy(), xp.zeros((), NP_INT64)
+    source = x.astype(NP_FLOAT32) if x.dtype.kind == "V" else x
+    moved = xp.moveaxis(source, dim, 0)
+    values, index = xp.empty_like(moved), xp.zeros(moved.shape, NP_INT64)
+    for i in range(moved.shape[0]):
+        if i == 0:
+            values[0] = moved[0]
+            continue
+        new, best = moved[i], values[i - 1]
+        better = (new >= best if largest else new <= best) | (new != new)
+        better &= ~((best != best) & (new == new))
+        values[i] = xp.where(better, new, best)
+        index[i] = xp.where(better, i, index[i - 1])
+    return xp.moveaxis(values, 0, dim).astype(x.dtype), xp.moveaxis(index, 0, dim)
+
+
+def _running_extreme_rule(n: Any, g: Any) -> tuple:
+    from .selection import scatter_zeros
+
+    (index,) = n.saved
+    value = g.get(0)
+    if value is None:
+        return (None,)
+    return (scatter_zeros(value, index, n.attrs[0], n.shape) if n.shape else value * 1,)
+
+
+_running_extreme = operator(
+    "cummax", _running_extreme_kernel, _running_extreme_rule,
+    lambda x, dim, largest: [(x.shape, x.dtype), (x.shape, NP_INT64)], save=("y1",), outputs=2, linear=True,
+)  # fmt: skip
+
+
+def cummax(input: Tensor, dim: int, *, out: Any = None) -> Any:
+    """The largest elements up to each one along ``dim``, as ``(values, indices)``."""
+    result = cummax_result(*_running_extreme(input, wrap_dim(dim, len(input._data.shape)), True))
+    return result if out is None else store(out, result)
+
+
+def cummin(input: Tensor, dim: int, *, out: Any = None) -> Any:
+    """The smallest elements up to each one along ``dim``, as ``(values, indices)``."""
+    result = cummin_result(*_running_extreme(input, wrap_dim(dim, len(input._data.shape)), False))
+    return result if out is None else store(out, result)
+
+
+def _logcumsumexp_kernel(xp: Any, x: Any, dim: int, reverse: bool) -> Any:
+    if not x.ndim:
+        return x.copy()
+    source = x.astype(NP_FLOAT32) if x.dtype.itemsize == 2 else x
+    source = xp.flip(source, dim) if reverse else source
+    if x.dtype.kind == "c":
+        r = xp.log(xp.cumsum(xp.exp(source), dim))
+    elif xp is np:
+        r = np.logaddexp.accumulate(source, dim)
+    else:
+        top = source.max(dim, keepdims=True)
+        r = xp.log(xp.cumsum(xp.exp(source - top), dim)) + top
+    return (xp.flip(r, dim) if reverse else r).astype(x.dtype)
+
+
+def _logcumsumexp_rule(n: Any, g: Any) -> tuple:
+    """``exp(x) * reverse_cumsum(g * exp(-y))``, shifted so that nothing overflows."""
+    from .unary import exp
+
+    x, y = n.saved
+    dim = n.attrs[0]
+    if not n.shape:
+        return (g * 1,)
+    from .complex import is_complex_value
+
+    if is_complex_value(x):
+        return (cumsum_op(g * exp(-y), dim, True) * exp(x),)
+    plus = exp(logcumsumexp_op(_log_where(g > 0, g) - y, dim, True) + x)
+    minus = exp(logcumsumexp_op(_log_where(g < 0, -g) - y, dim, True) + x)
+    return (plus - minus,)
+
+
+def _log_where(kept: Any, g: Any) -> Any:
+    """``log(g)`` where ``kept``, elsewhere the lowest number, so that derivatives stay finite."""
+    from .unary import log
+
+    lowest = float(np.finfo(number_dtype(g)).min)
+    one = ones_as(g)
+    return operators["where"](kept, log(operators["where"](kept, g, one)), one * lowest)
+
+
+logcumsumexp_op = operator("logcumsumexp", _logcumsumexp_kernel, _logcumsumexp_rule, lambda x, dim, reverse: (x.shape, x.dtype), save=(0, "y"))
+
+
+def logcumsumexp(input: Tensor, dim: int, *, out: Any = None) -> Tensor:
+    """``log(cumsum(exp(x)))`` along ``dim``, without overflow."""
+    if input._data.dtype.kind in "biu":
+        from .._core.templates import scalar_type_name
+
+        raise NotImplementedError(f'"logcumsumexp_out_cpu" not implemented for \'{scalar_type_name(input._data.dtype)}\'')
+    result = logcumsumexp_op(input, wrap_dim(dim, len(input._data.shape)), False)
+    return result if out is None else store(out, result)
+
+
+for _fn in (cummax, cummin, logcumsumexp):
+    method(_fn)
 operators["cumsum"] = cumsum
 for _fn in (cumsum, cumprod):
     method(_fn)

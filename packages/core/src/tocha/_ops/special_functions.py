@@ -12,12 +12,13 @@ from .._core.broadcast import operators
 from .._core.dtypes import default_np
 from .._core.families import binary, half_as_float, inplace_method, method, operator, shape_like_first, unary
 from .._core.inplace import store
+from .._core.return_types import named
 from .._core.tensor import Tensor
-from .constants import ones_as, zeros_as
+from .constants import number_dtype, ones_as, zeros_as
 from .ternary import where
 from .unary import exp, log
 
-__all__ = ["digamma", "erf", "erfc", "erfinv", "i0", "igamma", "igammac", "lgamma", "logit", "mvlgamma", "nan_to_num", "polygamma"]
+__all__ = ["digamma", "erf", "erfc", "erfinv", "frexp", "i0", "igamma", "igammac", "lgamma", "logit", "mvlgamma", "nan_to_num", "polygamma"]
 
 
 def scipy_function(xp: Any, name: str) -> Any:
@@ -248,6 +249,36 @@ def nan_to_num(input: Tensor, nan: float | None = 0.0, posinf: float | None = No
     return result if out is None else store(out, result)
 
 
+frexp_result = named("frexp", "mantissa", "exponent")
+
+
+def _frexp_kernel(xp: Any, x: Any) -> tuple:
+    mantissa, exponent = xp.frexp(x)
+    return mantissa.astype(x.dtype), exponent.astype(np.int32)
+
+
+def _frexp_rule(n: Any, g: Any) -> tuple:
+    from .power import pow
+
+    (exponent,) = n.saved
+    value = g.get(0)
+    if value is None:
+        return (None,)
+    return (value * pow(ones_as(value) * 2, operators["cast"](exponent, number_dtype(value)) * -1),)
+
+
+frexp_op = operator("frexp", half_as_float(_frexp_kernel), _frexp_rule, lambda x: [(x.shape, x.dtype), (x.shape, np.dtype(np.int32))], save=("y1",), outputs=2, linear=True)
+
+
+def frexp(input: Tensor, *, out: Any = None) -> Any:
+    """``input = mantissa * 2**exponent`` with mantissas of [0.5, 1), as ``(mantissa, exponent)``."""
+    if input._data.dtype.kind not in "fV":
+        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
+    result = frexp_result(*frexp_op(input))
+    return result if out is None else store(out, result)
+
+
+method(frexp)
 operators["erf"] = erf
 for _fn in (logit, nan_to_num, mvlgamma):
     method(_fn)

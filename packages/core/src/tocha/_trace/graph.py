@@ -238,7 +238,10 @@ class Graph:
             arguments += [evaluate(item, known) if is_symbolic(item) else item for item in node.attributes]
             results = call(node.op, arguments)
             del arguments
-            store.update(zip(node.outputs, results if isinstance(results, tuple | list) else (results,)))
+            results = results if isinstance(results, tuple | list) else (results,)
+            for value, result in zip(node.outputs, results):
+                self._read_sizes(value, result, known)
+            store.update(zip(node.outputs, results))
             del results
             for value in finished:
                 store.pop(value, None)
@@ -253,9 +256,7 @@ class Graph:
         for value, array in zip(self.inputs, inputs):
             if len(array.shape) != len(value.shape) or array.dtype != value.dtype:
                 raise RuntimeError(f"expected input {value}, got {array.dtype}{list(array.shape)}")
-            for expected, found in zip(value.shape, array.shape):
-                if isinstance(expected, SymInt) and str(expected) in self.environment.symbols:
-                    known.setdefault(str(expected), found)
+            self._read_sizes(value, array, known)
         for value, array in zip(self.inputs, inputs):
             expected_shape = evaluate(value.shape, known)
             if tuple(array.shape) != expected_shape:
@@ -264,13 +265,19 @@ class Graph:
                     f"expected input {value}, that is {list(expected_shape)} for {sizes or 'a fixed shape'}, "
                     f"got {list(array.shape)}"
                 )
-        missing = [name for name in self.environment.symbols if name not in known]
+        missing = [name for name, symbol in self.environment.symbols.items() if name not in known and symbol.hint is not None]
         if missing:
             raise RuntimeError(f"no input has {', '.join(missing)} as a size: pass symbols={{{missing[0]!r}: ...}}")
         broken = self.environment.violations(known)
         if broken:
             raise RuntimeError("the graph was traced under conditions that do not hold here: " + "; ".join(broken))
         return known
+
+    def _read_sizes(self, value: Value, array: Any, known: dict[str, int]) -> None:
+        """Note the symbols that are sizes of a value."""
+        for expected, found in zip(value.shape, getattr(array, "shape", ())):
+            if isinstance(expected, SymInt) and str(expected) in self.environment.symbols:
+                known.setdefault(str(expected), found)
 
     def _schedule(self) -> Iterator[tuple[Node, list[Value]]]:
         """Each node with the values that nobody reads after it."""

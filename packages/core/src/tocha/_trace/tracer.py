@@ -68,6 +68,7 @@ class Tracer:
         self.modules: list[str] = []
         self._names: dict[int, str] = {}
         self._known: dict[int, Traced] = {}
+        self._unknown: dict[int, SymInt] = {}
         self._keep: list[Any] = []  # ids stay valid while the tracer holds the arrays
 
     def input(self, name: str, shape: tuple, dtype: np.dtype) -> Tensor:
@@ -107,13 +108,14 @@ class Tracer:
 
         return run
 
-    def unknown(self) -> SymInt:
-        """A size that the values of a tensor decide: a symbol without a hint, which no branch may depend on."""
-        symbols = self.graph.environment.symbols
-        number = sum(symbol.hint is None for symbol in symbols.values())
-        while f"u{number}" in symbols:
-            number += 1
-        return self.graph.environment.symbol(f"u{number}", minimum=0)
+    def unknown(self, of: Any) -> SymInt:
+        """A size that the values of ``of`` decide: a symbol without a hint, which no branch may depend on."""
+        found = self._unknown.get(id(of))
+        if found is None:
+            name = f"u{len(self._unknown)}"
+            found = self._unknown[id(of)] = self.graph.environment.symbol(name, minimum=0)
+            self._keep.append(of)
+        return found
 
     # ---- what the core calls
 
@@ -129,7 +131,8 @@ class Tracer:
 
     def create(self, op: Op, attrs: tuple) -> Traced:
         """Record an operator without array arguments."""
-        (out,) = self.graph.add(op, (), attrs, specs(op, attrs)[0], module=self._module())
+        pure = not op.meta.get("random", False)
+        (out,) = self.graph.add(op, (), attrs, specs(op, attrs)[0], module=self._module(), pure=pure)
         return Traced(out, self)
 
     def run(self, op: Op, args: tuple) -> Any:

@@ -154,7 +154,7 @@ def pinv(A: Tensor, rcond: Any = None, *, atol: Any = None, rtol: Any = None, he
     if rcond is not None:
         rtol = rcond
     if not A._data.size:
-        return given(A.mH.clone(), out)  # type: ignore[attr-defined]
+        return given(ops.pinv_op(A, A.detach().mH), out)  # type: ignore[attr-defined]
     return given(ops.pinv_op(A, _pinv_value(A.detach(), atol, rtol, hermitian)), out)
 
 

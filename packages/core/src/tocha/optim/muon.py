@@ -116,11 +116,14 @@ def orthogonal(matrix: Tensor, coefficients: tuple[float, float, float], steps: 
         raise ValueError("Coefficients must be a tuple of exactly 3 values")
     a, b, c = coefficients
     tall = matrix.shape[0] > matrix.shape[1]
-    x = matrix.to(tocha.bfloat16)
-    if tall:
-        x = x.t()
-    x = x / x.norm().clamp(min=eps)
+
+    def rounded(t: Tensor) -> Tensor:
+        # Sums and products are taken in float32 and rounded once, as a matrix product of bfloat16 does.
+        return t.to(tocha.bfloat16).to(tocha.float32)
+
+    x = rounded(matrix.t() if tall else matrix)
+    x = rounded(x / rounded((x * x).sum().sqrt()).clamp(min=eps))
     for _ in range(steps):
-        gram = x @ x.t()
-        x = tocha.addmm(x, tocha.addmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+        gram = rounded(x @ x.t())
+        x = rounded(x * a + rounded(gram * b + (gram @ gram) * c) @ x)
     return x.t() if tall else x

@@ -180,7 +180,7 @@ def reduce(obj: Any, reference: Any) -> Any:
     if kind.__name__ == "layout":
         return _rebuild.get_layout, (f"torch.{str(obj).rpartition('.')[2]}",)
     if not isinstance(obj, base):
-        return NotImplemented
+        return _reduce_module(obj)
     ours = kind.__reduce_ex__ in (base.__reduce_ex__, Parameter.__reduce_ex__)
     if not ours or kind.__reduce__ is not object.__reduce__:  # a class that says itself how it is pickled
         return NotImplemented
@@ -195,6 +195,22 @@ def reduce(obj: Any, reference: Any) -> Any:
     if kind is base and not state:
         return function, args
     return _rebuild.rebuild_from_type, (function, kind, args, state)
+
+
+def _reduce_module(obj: Any) -> Any:
+    """A module with the tables of hooks that PyTorch's modules always have, and with plain dicts for its members."""
+    from ..nn.modules._hooks import TABLES
+    from ..nn.modules._members import Members
+    from ..nn.modules.module import Module
+
+    if not isinstance(obj, Module):
+        return NotImplemented
+    reduced = obj.__reduce_ex__(2)
+    if not isinstance(reduced, tuple) or len(reduced) < 3 or not isinstance(reduced[2], dict):
+        return reduced
+    state = {name: dict(value) if type(value) is Members else value for name, value in reduced[2].items()}
+    tables = {name: OrderedDict() for name in sorted(TABLES) if name not in state}
+    return (*reduced[:2], tables | state, *reduced[3:])
 
 
 def _warn_of_hooks(tensor: Any) -> None:

@@ -83,6 +83,11 @@ def index_backward(b: Builder, xs: tuple, shape: tuple, positions: tuple) -> Arr
     return scattered(b, base, g, positions, indices, "add")
 
 
+@lowering("nonzero")
+def nonzero(b: Builder, x: Array) -> Array:
+    return b.transpose(b.NonZero(lifted(b, x)), (1, 0))
+
+
 # ---------------------------------------------------------------- along a dimension
 
 

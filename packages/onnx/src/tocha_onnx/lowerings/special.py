@@ -66,4 +66,3 @@ unsupported(
     "angle", "fft_c2c", "fft_c2r", "fft_r2c", "imag", "view_as_real",
 )  # fmt: skip
 unsupported("its search for the first of equal maxima has no ONNX form", "bag_argmax")
-unsupported("its result has as many rows as elements that are not zero, a size that only the values give", "nonzero")

@@ -92,12 +92,13 @@ def _swap(owner: Module, name: str, value: Any) -> Any:
             before = table[name]
             table[name] = value
             return before
-    if not hasattr(owner, name) and value is not _ABSENT:
-        raise AttributeError(f"{owner._get_name()} has no attribute `{name}`")
     before = getattr(owner, name, _ABSENT)
     if before is not _ABSENT and not isinstance(before, Tensor):
         raise TypeError(f"{name}: {before} is not an instance of torch.Tensor")
-    setattr(owner, name, value)
+    if value is _ABSENT:
+        delattr(owner, name)
+    else:
+        setattr(owner, name, value)
     return before
 
 

@@ -1,0 +1,7 @@
+"""Signal processing, as ``torch.signal``."""
+
+from __future__ import annotations
+
+from . import windows
+
+__all__ = ["windows"]
