@@ -275,6 +275,27 @@ def test_whole_modules(again):
         assert same(again(model)[0].weight, model[0].weight)
 
 
+def test_sparse_tensors():
+    if not hasattr(tocha, "sparse_coo_tensor"):
+        with pytest.raises(RuntimeError, match="a layout that tocha does not have"):
+            tocha.load(DATA / "sparse.pt")
+        pytest.skip("tocha has no sparse tensors yet")
+    loaded = tocha.load(DATA / "sparse.pt")
+    assert loaded["layout"] is tocha.sparse_coo and loaded["eye"].layout is tocha.sparse_coo
+    for tensor in (loaded["eye"], tocha.load(saved(loaded))["eye"]):
+        assert tensor.to_dense().tolist() == [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+
+
+def test_hooks_are_left_behind_with_a_warning():
+    leaf = tocha.ones(2, requires_grad=True)
+    leaf.register_hook(lambda grad: grad * 2)
+    with pytest.warns(UserWarning, match="backward hook .* on tensor will not be serialized"):
+        buffer = saved(leaf)
+    loaded = tocha.load(buffer)
+    loaded.sum().backward()
+    assert loaded.grad.tolist() == [1.0, 1.0]
+
+
 def test_space_left_for_data_reads_as_zeros():
     assert tocha.load(DATA / "blank.pt")["blank"].tolist() == [0.0, 0.0, 0.0]
 

@@ -91,8 +91,7 @@ def test_a_write_to_a_view_reaches_its_base():
     lambda y: y.diagonal().fill_(2.0),
     lambda y: y[1:, ::2][:, 1].sub_(4),
     lambda y: y.__setitem__(y > 1, -1.0),
-    lambda y: y.unsqueeze(0).expand(1, -1, -1)[0, 1].copy_(y[0]),
-], ids=["column", "row", "transposed steps", "flat", "last", "diagonal", "nested", "mask", "expanded"])  # fmt: skip
+], ids=["column", "row", "transposed steps", "flat", "last", "diagonal", "nested", "mask"])  # fmt: skip
 def test_writes_through_views(write):
     def program(x):
         y = x.clone()
@@ -123,11 +122,11 @@ def test_tied_weights_are_one_array():
 
 def test_exporting_twice_to_one_path_gives_the_same_file(tmp_path):
     path = tmp_path / "model.onnx"
+    files = []
     for _ in range(2):
         export(lambda x: x + tocha.ones(2000), tocha.ones(2000), path=path, external_data=True)
-        first = (path.read_bytes(), (tmp_path / "model.onnx.data").read_bytes())
-    export(lambda x: x + tocha.ones(2000), tocha.ones(2000), path=path, external_data=True)
-    assert first == (path.read_bytes(), (tmp_path / "model.onnx.data").read_bytes())
+        files.append((path.read_bytes(), (tmp_path / "model.onnx.data").read_bytes()))
+    assert files[0] == files[1]
     assert sorted(p.name for p in tmp_path.iterdir()) == ["model.onnx", "model.onnx.data"]
 
 
@@ -182,9 +181,9 @@ def test_advanced_indexing_with_a_dynamic_batch():
 
 def test_boolean_indexing_has_a_size_of_its_own():
     program = export(lambda x: (x[x > 0], x.nonzero()), tocha.tensor([1.0, -1.0, 2.0]), dynamic_shapes=({0: "n"},))
-    assert shapes(program.model.graph.output) == [["u1"], ["u0", 1]]
+    assert shapes(program.model.graph.output) == [["u0"], ["u1", 1]]
     got = run(program, tocha.tensor([-1.0, 0.0, 3.0, 4.0]))
-    assert got[0].tolist() == [3.0, 4.0] and got[1].tolist() == [[2], [3]]
+    assert got[0].tolist() == [3.0, 4.0] and got[1].tolist() == [[0], [2], [3]]
 
 
 def test_einsum():
@@ -227,7 +226,7 @@ def test_an_operator_without_an_onnx_form_is_refused_with_reason_module_and_line
             return tocha.nextafter(x, x + 1)
 
     with pytest.raises(tocha.onnx.UnsupportedOperatorError, match=r"nextafter.*'inner'.*test_special_cases.py:\d+.*bits"):
-        export(nn.Sequential(nn.ModuleDict({"inner": Special()})["inner"]).eval() if False else _Outer(Special()), tocha.ones(3))
+        export(_Outer(Special()), tocha.ones(3))
 
 
 class _Outer(nn.Module):
@@ -287,7 +286,7 @@ def test_squeeze_of_a_dynamic_size_is_not_believed_at_one():
 def test_preprocessing_in_the_graph():
     def program(image):
         x = (image.float() / 255 - 0.5) / 0.25
-        return F.one_hot(x.mean((1, 2)).argmax(-1), 3) if False else x.permute(0, 3, 1, 2)
+        return x.permute(0, 3, 1, 2), F.one_hot(x.mean((1, 2)).argmax(-1), 3)
 
     made = export(program, tocha.randint(0, 256, (2, 4, 4, 3), dtype=tocha.uint8), dynamic_shapes=(BATCH,))
-    assert shapes(made.model.graph.output) == [["batch", 3, 4, 4]]
+    assert shapes(made.model.graph.output) == [["batch", 3, 4, 4], ["batch", 3]]

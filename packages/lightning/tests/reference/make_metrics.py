@@ -27,7 +27,7 @@ def plain(value: Any) -> Any:
     """Plain numbers, NaN as text."""
     if isinstance(value, torch.Tensor):
         value = value.detach().numpy()
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray) and value.ndim:
         return [plain(item) for item in value]
     value = float(value)
     return "nan" if math.isnan(value) else value
@@ -103,7 +103,9 @@ def text(rng: np.random.Generator) -> dict[str, Any]:
               for p in preds]  # fmt: skip
     logits, tokens = rng.normal(size=(2, 7, 5)), rng.integers(0, 5, (2, 7))
     tokens[0, :3] = -100
-    bleu = {f"bleu/{n}/{smooth}": plain(BLEUScore(n, smooth)(preds, target)) for n in (1, 2, 4) for smooth in (True, False)}
+    bleu = {
+        f"bleu/{n}/{smooth}": plain(BLEUScore(n, smooth)(preds, target)) for n in (1, 2, 4) for smooth in (True, False)
+    }
     perplexity = Perplexity(ignore_index=-100)(torch.tensor(logits), torch.tensor(tokens))
     return {"preds": preds, "target": target, "logits": logits.tolist(), "tokens": tokens.tolist(),
             "perplexity": plain(perplexity), **bleu}  # fmt: skip
@@ -121,7 +123,9 @@ def detection(rng: np.random.Generator) -> dict[str, Any]:
         found[:, 2:] = np.maximum(found[:, 2:], found[:, :2] + 1)
         keep = rng.random(2 * count) < 0.7
         guessed = np.where(rng.random(2 * count) < 0.8, np.repeat(labels, 2), rng.integers(0, 3, 2 * count))
-        preds.append({"boxes": found[keep], "scores": np.round(rng.random(2 * count), 2)[keep], "labels": guessed[keep]})
+        preds.append(
+            {"boxes": found[keep], "scores": np.round(rng.random(2 * count), 2)[keep], "labels": guessed[keep]}
+        )
         target.append({"boxes": boxes, "labels": labels, "iscrowd": (rng.random(count) < 0.15).astype(int)})
 
     def tensors(images: list[dict[str, Any]]) -> list[dict[str, torch.Tensor]]:
@@ -131,10 +135,17 @@ def detection(rng: np.random.Generator) -> dict[str, Any]:
              for key, value in image.items()} for image in images
         ]  # fmt: skip
 
-    metric = MeanAveragePrecision(class_metrics=True)
+    # COCO's thresholds are in double precision: torchmetrics' own are not, and miss recalls that are met exactly
+    thresholds = {
+        "iou_thresholds": np.linspace(0.5, 0.95, 10).tolist(),
+        "rec_thresholds": np.linspace(0, 1, 101).tolist(),
+    }
+    metric = MeanAveragePrecision(class_metrics=True, **thresholds)
     metric.update(tensors(preds), tensors(target))
     values = {key: plain(value) if value.ndim else float(value) for key, value in metric.compute().items()}
-    as_lists = [[{key: value.tolist() for key, value in image.items()} for image in images] for images in (preds, target)]
+    as_lists = [
+        [{key: value.tolist() for key, value in image.items()} for image in images] for images in (preds, target)
+    ]
     return {"preds": as_lists[0], "target": as_lists[1], "expected": values}
 
 

@@ -143,7 +143,7 @@ def _action_verify(arguments: argparse.Namespace) -> int:
     sizes = [{k: int(v) for k, v in (part.split("=") for part in text.split(","))} for text in arguments.sizes]
     program.verify(sizes=sizes or None)
     for result in program.verification:
-        print(f"{result.label:<24}{'optimized' if result.optimized else 'plain':<12}{result.skipped or f'{result.max_difference:.1e}'}")
+        print(f"{result.label:<24}{'optimized' if result.optimized else 'plain':<12}{result.skipped or format(result.max_difference, '.1e')}")
     return 0
 
 
@@ -180,7 +180,8 @@ def describe(path: Path) -> str:
     import onnx as library
 
     model = library.load(path, load_external_data=False)
-    lines = [str(path), f"  opset {', '.join(f'{o.domain or "onnx"} {o.version}' for o in model.opset_import)}"]
+    opsets = ", ".join(f"{opset.domain or 'onnx'} {opset.version}" for opset in model.opset_import)
+    lines = [str(path), f"  opset {opsets}"]
     for kind, values in (("input", model.graph.input), ("output", model.graph.output)):
         for value in values:
             tensor = value.type.tensor_type

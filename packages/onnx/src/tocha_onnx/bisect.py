@@ -12,10 +12,10 @@ import onnx
 from onnx import helper, numpy_helper
 from tocha.onnx.tracing import Graph, Node, Value, evaluate, is_symbolic
 
-from . import runtime
 from .errors import VerificationError
 from .kernels import onnx_type
 from .lower import lower
+from .runtime import PROTOBUF_LIMIT, Session
 from .verification import compare, tolerance
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def write_case(folder: Path, model: onnx.ModelProto, inputs: Mapping[str, np.nda
     """``model.onnx`` and ``test_data_set_0/{input,output}_N.pb``, as ONNX's own backend tests are kept."""
     data = folder / "test_data_set_0"
     data.mkdir(parents=True, exist_ok=True)
-    large = model.ByteSize() >= runtime.PROTOBUF_LIMIT
+    large = model.ByteSize() >= PROTOBUF_LIMIT
     onnx.save_model(model, folder / "model.onnx", save_as_external_data=large, location="model.onnx.data")
     for kind, arrays in (("input", inputs), ("output", outputs)):
         for i, (name, array) in enumerate(arrays.items()):
@@ -160,8 +160,7 @@ def _expose(
                 kept.append(node)
         del changed.graph.node[:]
         changed.graph.node.extend(kept[::-1])
-    running = runtime.session(changed, optimized=False)
-    return dict(zip(wanted, runtime.run(running, feeds, list(wanted))))
+    return dict(zip(wanted, Session(changed, optimized=False).run(feeds, list(wanted))))
 
 
 def _write_node(program: ONNXProgram, node: Node, values: Mapping[Value, Any], symbols: Mapping[str, int], folder: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import tocha
-from tocha.onnx.tracing import Environment, Graph, Tracer, is_symbolic, value_of
+from tocha.onnx.tracing import Environment, Graph, Tracer, is_symbolic, value_of, wrap
 
 from .dimensions import Dimension, read_dynamic, symbols
 from .trees import bind_arguments, children, flatten, rebuild, unique_names
@@ -31,7 +31,7 @@ class Program:
     @property
     def examples(self) -> list[np.ndarray]:
         """The tensors of the example call, as arrays."""
-        return [tensor.detach().numpy() for _, tensor in self.leaves]
+        return [tensor.detach()._data for _, tensor in self.leaves]
 
     def call(self, tensors: list[Any]) -> Any:
         """Run the program with other tensors in the place of the example's."""
@@ -41,8 +41,8 @@ class Program:
     def run(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
         """The outputs, in order, of the program itself: eager, in eval mode, without gradients."""
         with evaluating(self.model), tocha.no_grad(), restored(self.model):
-            outputs = self.call([tocha.from_numpy(np.array(a)) for a in arrays])
-        return [tensor.detach().numpy() for _, tensor in flatten(outputs, "output")]
+            outputs = self.call([wrap(np.array(a)) for a in arrays])
+        return [np.asarray(tensor.detach()._data) for _, tensor in flatten(outputs, "output")]
 
 
 @dataclass

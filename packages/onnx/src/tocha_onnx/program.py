@@ -10,16 +10,15 @@ from typing import Any
 import numpy as np
 import onnx
 import tocha
+from tocha.onnx.tracing import wrap
 
-from . import runtime
 from .capture import Capture
 from .lower import Lowered
+from .runtime import PROTOBUF_LIMIT, Session
 from .trees import bind_arguments, flatten
 from .verification import Result, verify
 
 __all__ = ["ONNXProgram"]
-
-EXTERNAL_FROM = 2**31 - 2**20  # bytes: protobuf holds no more in one file
 
 
 class ONNXProgram:
@@ -41,7 +40,7 @@ class ONNXProgram:
         self.verification: list[Result] = []
         self.path: Path | None = None
         self._model: onnx.ModelProto | None = None
-        self._session: Any = None
+        self._session: Session | None = None
 
     @property
     def model(self) -> onnx.ModelProto:
@@ -81,9 +80,9 @@ class ONNXProgram:
         if len(tensors) != len(self.input_names):
             raise TypeError(f"expected {len(self.input_names)} tensors ({', '.join(self.input_names)}), got {len(tensors)}")
         if self._session is None:
-            self._session = runtime.session(self.model)
-        feeds = dict(zip(self.input_names, [np.asarray(t.detach().cpu().numpy()) for t in tensors]))
-        return tuple(tocha.from_numpy(np.array(a)) for a in runtime.run(self._session, feeds, self.output_names))
+            self._session = Session(self.model)
+        feeds = dict(zip(self.input_names, [np.asarray(t.detach().cpu()._data) for t in tensors]))
+        return tuple(wrap(np.array(a)) for a in self._session.run(feeds, self.output_names))
 
     def save(self, path: Any, *, external_data: bool | None = None) -> None:
         """Write the file under a temporary name, then rename it.
@@ -94,7 +93,7 @@ class ONNXProgram:
         """
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        external = self.nbytes >= EXTERNAL_FROM if external_data is None else external_data
+        external = self.nbytes >= PROTOBUF_LIMIT if external_data is None else external_data
         with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
             made = Path(folder) / path.name
             if external:

@@ -1,4 +1,4 @@
-"""onnxruntime sessions: with and without its optimizations, from memory or from a file."""
+"""onnxruntime sessions: with and without its optimizations, and for bfloat16, which it does not pass to NumPy."""
 
 from __future__ import annotations
 
@@ -9,56 +9,73 @@ from typing import Any
 
 import numpy as np
 import onnx
+from onnx import TensorProto, helper
 
-__all__ = ["run", "session"]
+__all__ = ["PROTOBUF_LIMIT", "Session"]
 
-PROTOBUF_LIMIT = 2**31 - 2**20
-
-
-def session(model: onnx.ModelProto | Path | str, *, optimized: bool = True, external: bool = False) -> Any:
-    """A session on the CPU."""
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    level = onnxruntime.GraphOptimizationLevel
-    options.graph_optimization_level = level.ORT_ENABLE_ALL if optimized else level.ORT_DISABLE_ALL
-    providers = ["CPUExecutionProvider"]
-    if not isinstance(model, onnx.ModelProto):
-        return onnxruntime.InferenceSession(str(model), options, providers=providers)
-    if not external and model.ByteSize() < PROTOBUF_LIMIT:
-        return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=providers)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.onnx"
-        onnx.save_model(model, path, save_as_external_data=True, location="model.onnx.data")
-        return onnxruntime.InferenceSession(str(path), options, providers=providers)
+PROTOBUF_LIMIT = 2**31 - 2**20  # bytes that one protobuf message may have, less a margin
 
 
-def run(running: Any, feeds: Mapping[str, np.ndarray], names: Sequence[str] | None = None) -> list[np.ndarray]:
-    """The outputs for these inputs; bfloat16 goes in and comes out by value."""
-    half = {name for name, data in feeds.items() if data.dtype.name == "bfloat16"}
-    wanted = list(names) if names is not None else [output.name for output in running.get_outputs()]
-    kinds = {output.name: output.type for output in running.get_outputs()}
-    if not half and not any("bfloat16" in kinds.get(name, "") for name in wanted):
-        return running.run(wanted, dict(feeds))
-    return _run_bfloat16(running, feeds, wanted)
+class Session:
+    """A model in onnxruntime, on the CPU.
+
+    bfloat16 inputs and outputs go in and out as float32, which holds each of their values.
+    """
+
+    def __init__(self, model: onnx.ModelProto, *, optimized: bool = True) -> None:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 4
+        level = onnxruntime.GraphOptimizationLevel
+        options.graph_optimization_level = level.ORT_ENABLE_ALL if optimized else level.ORT_DISABLE_ALL
+        self._half = {v.name for v in (*model.graph.input, *model.graph.output) if _is_bfloat16(v)}
+        if self._half:
+            model = _with_float32_ends(model, self._half)
+        providers = ["CPUExecutionProvider"]
+        if model.ByteSize() < PROTOBUF_LIMIT:
+            self._session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=providers)
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.onnx"
+            copy = onnx.ModelProto()
+            copy.CopyFrom(model)
+            onnx.save_model(copy, path, save_as_external_data=True, location="model.onnx.data")
+            self._session = onnxruntime.InferenceSession(str(path), options, providers=providers)
+
+    def run(self, feeds: Mapping[str, np.ndarray], names: Sequence[str]) -> list[np.ndarray]:
+        """The outputs of these names."""
+        given = {name: data.astype(np.float32) if name in self._half else data for name, data in feeds.items()}
+        got = self._session.run(list(names), given)
+        bfloat16 = helper.tensor_dtype_to_np_dtype(TensorProto.BFLOAT16)
+        return [data.astype(bfloat16) if name in self._half else data for name, data in zip(names, got)]
 
 
-def _run_bfloat16(running: Any, feeds: Mapping[str, np.ndarray], wanted: list[str]) -> list[np.ndarray]:
-    import onnxruntime
+def _is_bfloat16(value: onnx.ValueInfoProto) -> bool:
+    return value.type.tensor_type.elem_type == TensorProto.BFLOAT16
 
-    bfloat16 = onnx.TensorProto.BFLOAT16
-    values = {}
-    for name, data in feeds.items():
-        if data.dtype.name == "bfloat16":
-            raw = np.ascontiguousarray(data).view(np.uint16)
-            values[name] = onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(raw, bfloat16)
-        else:
-            values[name] = onnxruntime.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(data))
-    results = []
-    for value in running.run_with_ort_values(wanted, values):
-        data = value.numpy()
-        if value.element_type() == bfloat16:
-            data = data.view(onnx.helper.tensor_dtype_to_np_dtype(bfloat16))
-        results.append(data)
-    return results
+
+def _with_float32_ends(model: onnx.ModelProto, half: set[str]) -> onnx.ModelProto:
+    """The model with casts behind its bfloat16 inputs and before its bfloat16 outputs."""
+    changed = onnx.ModelProto()
+    changed.CopyFrom(model)
+    graph = changed.graph
+    renamed = {name: f"{name}/bfloat16" for name in half}
+    for node in graph.node:
+        for names in (node.input, node.output):
+            for i, name in enumerate(names):
+                names[i] = renamed.get(name, name)
+    before, after = [], []
+    for value in graph.input:
+        if value.name in half:
+            value.type.tensor_type.elem_type = TensorProto.FLOAT
+            before.append(helper.make_node("Cast", [value.name], [renamed[value.name]], to=TensorProto.BFLOAT16))
+    for value in graph.output:
+        if value.name in half:
+            value.type.tensor_type.elem_type = TensorProto.FLOAT
+            after.append(helper.make_node("Cast", [renamed[value.name]], [value.name], to=TensorProto.FLOAT))
+    nodes = [*before, *graph.node, *after]
+    kept = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
+    del graph.node[:]
+    graph.node.extend(kept)
+    return changed

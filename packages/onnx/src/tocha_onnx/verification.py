@@ -16,8 +16,8 @@ import numpy as np
 import onnx
 from tocha.onnx.tracing import free_symbols
 
-from . import runtime
 from .errors import VerificationError
+from .runtime import PROTOBUF_LIMIT, Session
 
 if TYPE_CHECKING:
     from .program import ONNXProgram
@@ -196,7 +196,7 @@ def verify(
         VerificationError: a mismatch, with the first operator that differs.
     """
     try:
-        if program.nbytes < runtime.PROTOBUF_LIMIT:
+        if program.nbytes < PROTOBUF_LIMIT:
             onnx.checker.check_model(program.model, full_check=True)
     except Exception as error:
         raise VerificationError(f"ONNX's checker refuses the model: {error}") from error
@@ -213,16 +213,16 @@ def verify(
     return results
 
 
-def _session(program: ONNXProgram, optimized: bool) -> Any:
+def _session(program: ONNXProgram, optimized: bool) -> Session:
     try:
-        return runtime.session(program.model, optimized=optimized)
+        return Session(program.model, optimized=optimized)
     except Exception as error:
         how = "with" if optimized else "without"
         raise VerificationError(f"onnxruntime does not load the model {how} optimizations: {error}") from error
 
 
 def _compare_run(
-    program: ONNXProgram, sessions: dict[bool, Any], sizes: Mapping[str, int], arrays: list[np.ndarray],
+    program: ONNXProgram, sessions: dict[bool, Session], sizes: Mapping[str, int], arrays: list[np.ndarray],
     rtol: float | None, atol: float | None, reproducer: Path | None, required: bool,
 ) -> list[Result]:  # fmt: skip
     label = Result(sizes, False, 0.0).label
@@ -240,7 +240,7 @@ def _compare_run(
         wrong: str | None = None
         largest = 0.0
         try:
-            got = runtime.run(session, feeds, program.output_names)
+            got = session.run(feeds, program.output_names)
         except Exception as error:
             wrong = f"onnxruntime fails: {error}"
         else:

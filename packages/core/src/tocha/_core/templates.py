@@ -18,7 +18,7 @@ from .dtypes import NP_BOOL, NP_FLOAT32, NP_FLOAT64, is_differentiable_np
 from .grad_mode import inference_enabled, recording
 from .node import Node, next_sequence, pick
 from .record import ABSTRACT, Op, raw_type_of
-from .tensor import INFERENCE, Tensor, new, wrap
+from .tensor import INFERENCE, Tensor, as_array, new, wrap
 from .views import counter, edge, make_view, sync
 
 ndarray = np.ndarray
@@ -439,11 +439,16 @@ def build_generic(op: Op) -> Callable:
                 result, kept = result[:-aux], result[-aux:]
         if outputs != 1:
             return finish_many(op, tensors, raws, attrs, result, kept)
-        t = finish(op, result)
+        t = new(Tensor)
+        t._data = result if type(result) is ndarray else as_array(result)
+        t._node = t._counter = t._base = t._view = t._grad = None
+        t._flags = 0
         for u in tensors:
             if u is not None and u._flags:
                 if op.vjp is not None and recording():
                     record(op, tensors, raws, attrs, t, kept, input_roles, save_y)
+                elif inference_enabled():
+                    t._flags = INFERENCE
                 break
         if op.view:
             x = raws[0]

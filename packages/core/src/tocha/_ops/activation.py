@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from .._core.dtypes import NP_FLOAT32, NP_FLOAT64
-from .._core.families import inplace_method, method, operator, shape_like_first, unary
+from .._core.broadcast import reduce_to
+from .._core.families import half_as_float, method, operator, shape_like_first, unary
 from .._core.inplace import twin, unary_twin
 from .._core.templates import scalar_type_name
 from .._core.tensor import Tensor
@@ -204,8 +205,41 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         weight = weight.view(-1, *[1] * (len(x.shape) - 2))  # type: ignore[attr-defined]
     elif len(w.shape) == 1 and not x.shape:
         weight = weight.view(())  # type: ignore[attr-defined]
-    return where(input > 0, input, input * weight)  # type: ignore[operator]
+    return _prelu(input, weight)
 
+
+def _prelu_slope_rule(n: Any, g: Any) -> tuple:
+    x, w = n.saved
+    ex, ew = n.edges
+    gx = None if ex is None else gate(g, x != x, x)
+    return gx, None if ew is None else reduce_to(gate(g, x <= 0, None), w.shape)
+
+
+_prelu_slope = operator(
+    "prelu_slope",
+    lambda xp, x, w: xp.where(x > 0, x.dtype.type(1), w),
+    _prelu_slope_rule,
+    lambda x, w: (x.shape, x.dtype),
+    arity=2,
+    save=(0, 1),
+)
+
+
+def _prelu_rule(n: Any, g: Any) -> tuple:
+    x, w = n.saved
+    ex, ew = n.edges
+    gx = None if ex is None else g * _prelu_slope(x, w)
+    return gx, None if ew is None else reduce_to(gate(g * x, x <= 0, x), w.shape)
+
+
+_prelu = operator(
+    "prelu",
+    half_as_float(lambda xp, x, w: xp.where(x > 0, x, x * w)),
+    _prelu_rule,
+    lambda x, w: (x.shape, x.dtype),
+    arity=2,
+    save=(0, 1),
+)
 
 # ---------------------------------------------------------------- exponential units
 

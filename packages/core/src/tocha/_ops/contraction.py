@@ -8,8 +8,10 @@ import numpy as np
 
 from .._core.abstract import Abstract
 from .._core.broadcast import broadcast_two, operators, reduce_to
-from .._core.families import half_as_float, method, operator
+from .._core.dtypes import NP_FLOAT32
+from .._core.families import method, operator
 from .._core.inplace import store
+from .._core.record import ABSTRACT
 from .._core.tensor import Tensor
 from .dims import product
 from .movement import permute_dims
@@ -153,10 +155,14 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Any = None) -> Tensor:
 
 
 def _linear_kernel(xp: Any, x: Any, w: Any, b: Any) -> Any:
+    dtype = x.dtype
+    if dtype is not NP_FLOAT32 and dtype.itemsize == 2 and dtype.kind in "fV":
+        wide = [v if v is None else v.astype(NP_FLOAT32) for v in (x, w, b)]
+        return _linear_kernel(xp, *wide).astype(dtype)
     if x.ndim == 2:
-        r = xp.matmul(x, w.T)
+        r = x.dot(w.T)
     else:
-        r = xp.matmul(x.reshape(-1, x.shape[-1]), w.T).reshape(*x.shape[:-1], w.shape[0])
+        r = x.reshape(-1, x.shape[-1]).dot(w.T).reshape(*x.shape[:-1], w.shape[0])
     if b is not None:
         r += b
     return r
@@ -172,14 +178,35 @@ def _linear_rule(n: Any, g: Any) -> tuple:
     return gx, gw, None if eb is None else sum_dims(g, (0,), False)
 
 
-_linear = operator(
-    "linear", half_as_float(_linear_kernel), _linear_rule, lambda x, w, b: ((*x.shape[:-1], w.shape[0]), x.dtype), arity=3, save=(0, 1)
-)
+def _linear_backward(n: Any, g: Any) -> tuple:
+    """The same on arrays, without a call for each step."""
+    x, w = n.saved
+    if type(g) in ABSTRACT or type(x) in ABSTRACT or type(w) in ABSTRACT or g.dtype.itemsize == 2:
+        return _linear_rule(n, g)
+    ex, ew, eb = n.edges
+    if x.ndim == 2:
+        gx = None if ex is None else g.dot(w)
+    else:
+        rows, x = g.reshape(-1, g.shape[-1]), x.reshape(-1, x.shape[-1])
+        gx = None if ex is None else rows.dot(w).reshape(n.shape)
+        g = rows
+    return gx, None if ew is None else g.T.dot(x), None if eb is None else g.sum(0)
+
+
+_linear = operator("linear", _linear_kernel, _linear_rule, lambda x, w, b: ((*x.shape[:-1], w.shape[0]), x.dtype), arity=3, save=(0, 1))
+_linear.op.backward = _linear_backward  # type: ignore[attr-defined]
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input @ weight.T + bias``; ``input`` is ``(*, in)``, ``weight`` ``(out, in)``, ``bias`` ``(out,)``."""
-    x, w = input._data.shape, weight._data.shape
+    x, w = input._data, weight._data
+    dtype = x.dtype
+    if (
+        x.ndim > 1 and w.ndim == 2 and x.shape[-1] == w.shape[1] and dtype is w.dtype
+        and (bias is None or (bias._data.dtype is dtype and bias._data.shape == w.shape[:1]))
+    ):  # fmt: skip
+        return _linear(input, weight, bias)
+    x, w = x.shape, w.shape
     if len(x) < 2 or len(w) != 2:
         return _linear_by_matmul(input, weight, bias)
     if x[-1] != w[1]:

@@ -180,19 +180,18 @@ class Elementwise(Optimizer):
     def _apply(self, p: Any, g: Any, arrays: tuple, n: Any) -> None:
         """Update raw arrays of any layout and dtype in place."""
         xp = array_modules.module_of(p)
-        targets = (p, *arrays)
-        work = [xp.ascontiguousarray(a) for a in (p, g, *arrays)]
+        whole = [xp.ascontiguousarray(a) for a in (p, g, *arrays)]
         if p.dtype.kind == "c":
-            work = [a.view(a.real.dtype) for a in work]
+            work = [a.view(a.real.dtype) for a in whole]
         elif p.dtype.itemsize < 4:
-            work = [a.astype(np.float32) for a in work]
-        p_, g_, *arrays_ = [a.reshape(-1) for a in work]
-        self._update(p_, g_, tuple(arrays_), n)
-        for target, done in zip(targets, (work[0], *work[2:]), strict=True):
+            work = whole = [a.astype(np.float32) for a in whole]
+        else:
+            work = whole
+        flat_p, flat_g, *flat_arrays = [a.reshape(-1) for a in work]
+        self._update(flat_p, flat_g, tuple(flat_arrays), n)
+        for target, done in zip((p, *arrays), (whole[0], *whole[2:]), strict=True):
             if done is not target:
-                done = done.view(p.dtype) if p.dtype.kind == "c" else done
-                if not xp.shares_memory(target, done) if xp is np else target.data.ptr != done.data.ptr:
-                    target[...] = done.reshape(target.shape)
+                target[...] = done.reshape(target.shape)
 
     def _update(self, p: Any, g: Any, arrays: tuple, n: Any) -> None:
         """Update flat real arrays in place, block by block."""

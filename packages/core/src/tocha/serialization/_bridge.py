@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections import OrderedDict
 from typing import Any, NamedTuple
@@ -128,7 +129,11 @@ def as_kind(tensor: Any, kind: Any) -> Any:
     """``tensor`` as an instance of a subclass of Tensor."""
     if not isinstance(kind, type) or not issubclass(kind, tensor_class()):
         raise RuntimeError("the file names a class to rebuild a tensor as that is no subclass of Tensor")
-    return tensor if type(tensor) is kind else tensor.as_subclass(kind)
+    if type(tensor) is kind:
+        return tensor
+    from .._core.tensor import initialise, new
+
+    return initialise(new(kind), tensor._data, tensor.requires_grad)
 
 
 def sparse_tensor(layout: Any, indices: Any, values: Any, size: tuple, is_coalesced: Any) -> Any:
@@ -161,26 +166,35 @@ def apply_lazy_bits(tensor: Any, metadata: dict[str, bool]) -> None:
     tensor._data = raw
 
 
+@functools.cache
+def _classes() -> tuple[Any, ...]:
+    from .._core import layouts
+    from .._core.generator import Generator
+    from .._core.tensor import Size
+    from ..nn.modules.module import Module
+    from ..nn.parameter import Parameter
+
+    return tensor_class(), Parameter, Size, Generator, layouts.layout, Module
+
+
 def reduce(obj: Any, reference: Any) -> Any:
     """What a pickler writes for a tensor; NotImplemented for anything else and for classes that say it themselves.
 
     Args:
         reference: makes what the pickler takes for a storage, of the storage and its type.
     """
-    from .._core.generator import Generator
-    from .._core.tensor import Size
-    from ..nn.parameter import Parameter
     from . import _rebuild
 
-    base, kind = tensor_class(), type(obj)
+    base, Parameter, Size, Generator, Layout, Module = _classes()
+    kind = type(obj)
     if kind is Size:
         return Size, (tuple(obj),)
     if kind is Generator:
         return Generator, (str(obj.device),), (obj.initial_seed(), None, obj.get_state())
-    if kind.__name__ == "layout":
+    if kind is Layout:
         return _rebuild.get_layout, (f"torch.{str(obj).rpartition('.')[2]}",)
     if not isinstance(obj, base):
-        return _reduce_module(obj)
+        return _reduce_module(obj) if isinstance(obj, Module) else NotImplemented
     ours = kind.__reduce_ex__ in (base.__reduce_ex__, Parameter.__reduce_ex__)
     if not ours or kind.__reduce__ is not object.__reduce__:  # a class that says itself how it is pickled
         return NotImplemented
@@ -199,17 +213,14 @@ def reduce(obj: Any, reference: Any) -> Any:
 
 def _reduce_module(obj: Any) -> Any:
     """A module with the tables of hooks that PyTorch's modules always have, and with plain dicts for its members."""
-    from ..nn.modules._hooks import TABLES
-    from ..nn.modules._members import Members
-    from ..nn.modules.module import Module
-
-    if not isinstance(obj, Module):
-        return NotImplemented
     reduced = obj.__reduce_ex__(2)
     if not isinstance(reduced, tuple) or len(reduced) < 3 or not isinstance(reduced[2], dict):
         return reduced
+    from ..nn.modules._hooks import TABLES
+    from ..nn.modules._members import Members
+
     state = {name: dict(value) if type(value) is Members else value for name, value in reduced[2].items()}
-    tables = {name: OrderedDict() for name in sorted(TABLES) if name not in state}
+    tables: dict = {name: OrderedDict() for name in sorted(TABLES) if name not in state}
     return (*reduced[:2], tables | state, *reduced[3:])
 
 

@@ -51,12 +51,12 @@ class MeanAveragePrecision(Metric):
         max_detection_thresholds: how many detections of an image count; by default 1, 10 and 100.
         class_metrics: also for every class.
 
-    `update` takes two lists with a dictionary for each image: ``boxes`` [N, 4], ``scores`` [N] and ``labels`` [N] of the
-    detections, ``boxes`` [M, 4] and ``labels`` [M] (and optionally ``iscrowd`` [M]) of the targets.
+    `update` takes two lists with a dictionary for each image: ``boxes`` [N, 4], ``scores`` [N] and ``labels`` [N] of
+    the detections, ``boxes`` [M, 4] and ``labels`` [M] (and optionally ``iscrowd`` [M]) of the targets.
 
-    `compute` gives ``map``, ``map_50``, ``map_75``, ``map_small``, ``map_medium``, ``map_large``, ``mar_1``, ``mar_10``,
-    ``mar_100``, ``mar_small``, ``mar_medium``, ``mar_large``, ``map_per_class``, ``mar_100_per_class`` and ``classes``;
-    -1 where there is nothing to measure.
+    `compute` gives ``map``, ``map_50``, ``map_75``, ``map_small``, ``map_medium``, ``map_large``, ``mar_1``,
+    ``mar_10``, ``mar_100``, ``mar_small``, ``mar_medium``, ``mar_large``, ``map_per_class``, ``mar_100_per_class`` and
+    ``classes``; -1 where there is nothing to measure.
 
     Raises:
         ValueError: an unknown format, keys that are missing, or lists of different lengths.
@@ -96,7 +96,7 @@ class MeanAveragePrecision(Metric):
         """Take the detections and the targets of some images."""
         if len(preds) != len(target):
             raise ValueError(
-                f"Expected argument `preds` and `target` to have the same length, but got {len(preds)} and {len(target)}"
+                f"Expected `preds` and `target` to have the same length, got {len(preds)} and {len(target)}"
             )
         for images, keys, name in (
             (preds, ("boxes", "scores", "labels"), "preds"),

@@ -31,7 +31,8 @@ class Perplexity(Metric):
         """Take logits [..., vocabulary] and tokens [...]."""
         if preds.shape[:-1] != target.shape:
             raise ValueError(
-                f"Expected logits [..., vocabulary] for tokens [...], got {tuple(preds.shape)} and {tuple(target.shape)}."
+                f"Expected logits [..., vocabulary] for tokens [...], got {tuple(preds.shape)} and"
+                f" {tuple(target.shape)}."
             )
         logits, tokens = preds.reshape(-1, preds.shape[-1]), target.reshape(-1).long()
         if self.ignore_index is not None:

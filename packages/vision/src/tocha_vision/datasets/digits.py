@@ -71,6 +71,7 @@ class Digits(VisionDataset):
 
     @property
     def class_to_idx(self) -> dict[str, int]:
+        """The label of each class's name."""
         return {name: index for index, name in enumerate(self.classes)}
 
     def __getitem__(self, index: int) -> tuple[Image | Any, Any]:

@@ -85,6 +85,7 @@ class MNIST(VisionDataset):
 
     @property
     def class_to_idx(self) -> dict[str, int]:
+        """The label of each class's name."""
         return {name: index for index, name in enumerate(self.classes)}
 
     def download(self) -> None:

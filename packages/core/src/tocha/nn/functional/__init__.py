@@ -12,3 +12,4 @@ from .normalization import *
 from .padding import *
 from .pooling import *
 from .sparse import *
+from .vision import *
