@@ -446,3 +446,36 @@ def test_muon_moves_a_matrix_by_nearly_orthogonal_steps():
     optimizer.step()
     singular = np.linalg.svd(w.detach().numpy(), compute_uv=False) / np.sqrt(6 / 4)
     assert (abs(singular - 1) < 0.4).all()
+
+
+# ---------------------------------------------------------------- large arrays, and other devices
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_blocks_of_large_arrays_compute_the_same_as_small_arrays(name):
+    rng = np.random.default_rng(5)
+    start, gradients = rng.standard_normal(100_000), rng.standard_normal((3, 100_000))
+    whole, parts = parameter(start), [parameter(part) for part in np.split(start, 50)]
+    run(getattr(optim, name)([whole]), [whole], [[g] for g in gradients])
+    run(getattr(optim, name)(parts), parts, [np.split(g, 50) for g in gradients])
+    np.testing.assert_array_equal(whole.detach().numpy(), np.concatenate([p.detach().numpy() for p in parts]))
+
+
+@pytest.mark.parametrize("name", reference.CASES)
+def test_steps_on_a_device_stay_there_and_equal_pytorch(name):
+    from tocha.testing.strict_device import install
+
+    with install():
+        start, gradients = reference.problem()
+        parameters = [tocha.tensor(array).to("cuda").requires_grad_() for array in start]
+        optimizer = getattr(optim, name)(parameters)
+        for step in gradients:
+            for p, g in zip(parameters, step):
+                p.grad = None if g is None else tocha.tensor(g).to("cuda")
+            optimizer.step()
+        for i, p in enumerate(parameters):
+            assert p.device.type == "cuda"
+            index = next(j for j, options in enumerate(reference.CASES[name]) if not options) if name != "SGD" else None
+            if index is not None:
+                wanted = STORED[f"{name} {index} parameter {i}"]
+                np.testing.assert_allclose(p.detach().cpu().numpy().reshape(-1)[:16], wanted, rtol=1e-9, atol=1e-12)

@@ -21,9 +21,9 @@ from ._core.layouts import (
 )  # fmt: skip
 from ._core.tensor import Size, Tensor
 from ._ops.activation import *
+from ._ops.adaptive_pooling import *
 from ._ops.aliasing import *
 from ._ops.arrangement import *
-from ._ops.adaptive_pooling import *
 from ._ops.binary import *
 from ._ops.comparison import *
 from ._ops.complex import *
@@ -52,6 +52,7 @@ from ._ops.reduction import *
 from ._ops.rounding import *
 from ._ops.searching import *
 from ._ops.selection import *
+from ._ops.sequence import *
 from ._ops.softmax import *
 from ._ops.sorting import *
 from ._ops.special_functions import *

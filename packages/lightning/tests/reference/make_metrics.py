@@ -129,11 +129,12 @@ def detection(rng: np.random.Generator) -> dict[str, Any]:
         target.append({"boxes": boxes, "labels": labels, "iscrowd": (rng.random(count) < 0.15).astype(int)})
 
     def tensors(images: list[dict[str, Any]]) -> list[dict[str, torch.Tensor]]:
-        kinds = {"boxes": torch.float64, "scores": torch.float64, "labels": torch.int64, "iscrowd": torch.int64}
-        return [
-            {key: torch.tensor(value, dtype=kinds[key]).reshape(-1, 4) if key == "boxes" else torch.tensor(value, dtype=kinds[key])
-             for key, value in image.items()} for image in images
-        ]  # fmt: skip
+        def tensor(key: str, value: Any) -> torch.Tensor:
+            if key == "boxes":
+                return torch.tensor(value, dtype=torch.float64).reshape(-1, 4)
+            return torch.tensor(value, dtype=torch.float64 if key == "scores" else torch.int64)
+
+        return [{key: tensor(key, value) for key, value in image.items()} for image in images]
 
     # COCO's thresholds are in double precision: torchmetrics' own are not, and miss recalls that are met exactly
     thresholds = {

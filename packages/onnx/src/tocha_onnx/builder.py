@@ -8,6 +8,7 @@ has and the result is cast back.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
+from tocha.onnx.tracing import is_symbolic
 
 from .kernels import carrier, onnx_type
 from .shapes import Shapes
@@ -22,6 +24,7 @@ from .shapes import Shapes
 __all__ = ["Array", "Builder", "INT64_MAX", "INT64_MIN"]
 
 INT64_MAX, INT64_MIN = 2**63 - 1, -(2**63) + 1
+SMALL = 1 << 12  # elements of a filled array that the file may hold; a larger one is made when it runs
 NP_BOOL, NP_INT64 = np.dtype("bool"), np.dtype("int64")
 _TYPES = {
     f"tensor({onnx.TensorProto.DataType.Name(n).lower()})": n
@@ -59,6 +62,7 @@ class Builder:
         self.shapes = Shapes(self, environment)
         self.nodes: list[onnx.NodeProto] = []
         self.initializers: dict[str, np.ndarray] = {}
+        self.kept: dict[str, Array] = {}  # arrays that a lowering made of others, by a name of its own
         self.notes: dict[str, None] = {}
         self.functions: dict[str, onnx.FunctionProto] = {}
         self._scope = ("", "")
@@ -280,9 +284,10 @@ class Builder:
 
     def full(self, shape: Sequence[Any], value: Any, dtype: Any) -> Array:
         """An array filled with a number, or with a symbolic size."""
+        if all(isinstance(n, int) for n in shape) and not is_symbolic(value) and math.prod(shape) <= SMALL:
+            return self.constant(np.full(tuple(shape), value), dtype)
         scalar = self.scalar(value, dtype)
-        scalar.shape = ()
-        return self.expand(scalar, shape)
+        return self.expand(Array(scalar.name, scalar.dtype, ()), shape)
 
     def range(self, length: Any, dtype: Any = NP_INT64) -> Array:
         """0, 1, … below ``length``."""

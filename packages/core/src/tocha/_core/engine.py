@@ -278,11 +278,14 @@ def _returned_twice(g: Any, out: Any) -> bool:
 
 def _modified(n: Node, counters: Any) -> RuntimeError:
     now = counters[0] if type(counters) is list else sum([c[0] for c in counters])
+    expected = n.version
+    if type(counters) is not list and all(c is counters[0] for c in counters):  # one tensor, saved more than once
+        now, expected = now // len(counters), expected // len(counters)
     saved = next((a for a in n.saved if hasattr(a, "shape")), None)
     what = "" if saved is None else f": [{dtypes.of(saved.dtype)} {list(saved.shape)}], saved by {n.op.grad_name},"
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation"
-        f"{what} is at version {now}; expected version {n.version} instead. Hint: enable anomaly detection to find the "
+        f"{what} is at version {now}; expected version {expected} instead. Hint: enable anomaly detection to find the "
         "operation that failed to compute its gradient, with tocha.autograd.set_detect_anomaly(True)."
     )
 

@@ -160,7 +160,7 @@ def _running_extreme_kernel(xp: Any, x: Any, dim: int, largest: bool) -> tuple:
         better = (new >= best if largest else new <= best) | (new != new)
         better &= ~((best != best) & (new == new))
         values[i] = xp.where(better, new, best)
-        index[i] = xp.where(better, i, index[i - 1])
+        index[i] = xp.where(better, xp.full_like(index[i - 1], i), index[i - 1])
     return xp.moveaxis(values, 0, dim).astype(x.dtype), xp.moveaxis(index, 0, dim)
 
 
@@ -218,9 +218,10 @@ def _logcumsumexp_rule(n: Any, g: Any) -> tuple:
     from .complex import is_complex_value
 
     if is_complex_value(x):
-        return (cumsum_op(g * exp(-y), dim, True) * exp(x),)
-    plus = exp(logcumsumexp_op(_log_where(g > 0, g) - y, dim, True) + x)
-    minus = exp(logcumsumexp_op(_log_where(g < 0, -g) - y, dim, True) + x)
+        return (cumsum_op(g * exp(-y), dim, not n.attrs[1]) * exp(x),)
+    back = not n.attrs[1]
+    plus = exp(logcumsumexp_op(_log_where(g > 0, g) - y, dim, back) + x)
+    minus = exp(logcumsumexp_op(_log_where(g < 0, -g) - y, dim, back) + x)
     return (plus - minus,)
 
 

@@ -107,7 +107,7 @@ def _anywhere(xp: Any, x: Any, approximate: str) -> tuple:
         return x * cdf, cdf + x * 0.5 * (1 - t * t) * (square * (3 * _CUBE * _C) + _C)
     from .special_functions import scipy_function
 
-    cdf = (device_special(xp, "erf")(x * math.sqrt(0.5)) + 1) * 0.5
+    cdf = (scipy_function(xp, "erf")(x * math.sqrt(0.5)) + 1) * 0.5
     return x * cdf, cdf + x * xp.exp(x * x * -0.5) * _DENSITY
 
 

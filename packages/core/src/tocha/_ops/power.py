@@ -18,6 +18,8 @@ __all__ = ["float_power", "pow"]
 
 
 def _dx(g: Any, x: Any, y: Any) -> Any:
+    if not hasattr(y, "shape"):  # a number, where the array module takes no arrays for them
+        return zeros_as(g) if y == 0 else g * (_pow(x, y - 1) * y)
     zero = y == 0
     return where(zero, zeros_as(g), g * (y * _pow(x, y - 1)))
 
@@ -25,6 +27,8 @@ def _dx(g: Any, x: Any, y: Any) -> Any:
 def _dy(g: Any, x: Any, y: Any) -> Any:
     from .complex import is_complex_value, real_part
 
+    if not hasattr(x, "shape"):
+        x = zeros_as(y) + x
     power = _pow(x, y)
     positive = real_part(y) >= 0 if is_complex_value(y) else y >= 0
     nothing = (x == 0) & positive

@@ -77,16 +77,15 @@ _ANTIALIASED = {
 
 
 def _antialiased(mode: str, n: int, out: int, align_corners: bool, factor: float | None, real: type) -> list:
-    """Every input under the kernel, which is as wide as an output pixel where that is larger."""
+    """Every input under the kernel, which is as wide as an output pixel where that is larger than an input pixel."""
     reach, kernel = _ANTIALIASED[mode]
     scale = _scale(n, out, align_corners, factor, real)
-    shift = 0.5 if align_corners else 0.0
     support = real(reach * max(scale, 1))
-    centre = scale * (np.arange(out) + 0.5 - shift).astype(real)
-    first = np.maximum((centre - support + 0.5 + shift).astype(np.int64), 0)
-    count = np.minimum((centre + support + 0.5 + shift).astype(np.int64), n) - first
+    centre = scale * (np.arange(out) + 0.5).astype(real)
+    first = np.maximum((centre - support + 0.5).astype(np.int64), 0)
+    count = np.minimum((centre + support + 0.5).astype(np.int64), n) - first
     taps = np.arange(max(1, int(count.max(initial=0))))
-    weights = kernel((taps + first[:, None] - centre[:, None] + 0.5 - shift) / max(scale, 1))
+    weights = kernel((taps + first[:, None] - centre[:, None] + 0.5) / max(scale, 1))
     weights = np.where(taps < count[:, None], weights, 0)
     total = weights.sum(1, keepdims=True)
     weights = (weights / np.where(total == 0, 1, total)).astype(real)
@@ -132,36 +131,52 @@ def _on(xp: Any, index: Any) -> Any:
 
 
 def _plans(size: tuple, out: tuple, mode: str, align_corners: bool, factors: tuple, antialias: bool, dtype: Any) -> Any:
+    """``(axis, taps)`` of the dimensions that change."""
     for axis, (n, o, factor) in enumerate(zip(size, out, factors), 2):
-        taps = plan(n, o, mode, align_corners, factor, antialias, dtype == np.float64)
+        if n == o and (antialias or (dtype == np.uint8 and not mode.startswith("nearest"))):
+            continue
+        taps = plan(n, o, mode, align_corners, factor, antialias, dtype != np.float32)
         if not (n == o and len(taps) == 1 and taps[0][1] is None and (taps[0][0] == np.arange(n)).all()):
             yield axis, taps
 
 
 def _forward(xp: Any, x: Any, size: tuple, mode: str, align_corners: bool, factors: tuple, antialias: bool) -> Any:
-    given, quantised = x, x.dtype.kind in "iu" and not mode.startswith("nearest")
-    if quantised:
-        x = x.astype(np.float32)
+    if x.dtype == np.uint8 and not mode.startswith("nearest"):
+        return _forward_bytes(xp, x, size, mode, align_corners, factors, antialias)
+    given = x
     for axis, taps in _plans(x.shape[2:], size, mode, align_corners, factors, antialias, x.dtype):
         out = new_like(xp, x, (*x.shape[:axis], len(taps[0][0]), *x.shape[axis + 1 :]))
         lead = (slice(None),) * axis
         for t, (position, weight) in enumerate(taps):
             value = x[(*lead, _on(xp, _as_slice(position)))]
-            if weight is not None:
-                weights = _weights(xp, weight, x, axis)
-                if t:
-                    out += value * weights
-                else:
-                    xp.multiply(value, weights, out=out)
-            else:
+            if weight is None:
                 out[...] = value
+            elif t:
+                out += value * _weights(xp, weight, x, axis)
+            else:
+                xp.multiply(value, _weights(xp, weight, x, axis), out=out)
         x = out
-        if quantised and antialias:  # Pillow's intermediate image is one of bytes too
-            x = xp.clip(xp.floor(x + np.float32(0.5)), 0, 255)
-    if quantised:
-        info = np.iinfo(given.dtype)
-        return xp.clip(xp.floor(x + np.float32(0.5)), info.min, info.max).astype(given.dtype)
     return x.copy() if x is given else x
+
+
+def _fixed_point(taps: list, n: int) -> tuple[np.ndarray, int]:
+    """A plan as a matrix ``(out, n)`` of 16-bit integers and how far they are shifted to the left, as Pillow has it."""
+    out = len(taps[0][0])
+    matrix = np.zeros((out, n))
+    for position, weight in taps:
+        np.add.at(matrix, (np.arange(out), position), 1 if weight is None else weight)
+    bits = next((b for b in range(22) if int(0.5 + matrix.max() * 2 ** (b + 1)) >= 2**15), 22)
+    return np.trunc(matrix * 2**bits + np.where(matrix < 0, -0.5, 0.5)), bits
+
+
+def _forward_bytes(xp: Any, x: Any, size: tuple, mode: str, align_corners: bool, factors: tuple, antialias: bool) -> Any:
+    """uint8 images: whole numbers throughout, the last dimension first, rounded to bytes after each."""
+    values = x.astype(np.float64)
+    for axis, taps in list(_plans(x.shape[2:], size, mode, align_corners, factors, antialias, x.dtype))[::-1]:
+        matrix, bits = _fixed_point(taps, x.shape[axis])
+        total = xp.moveaxis(xp.matmul(xp.moveaxis(values, axis, -1), xp.asarray(matrix.T)), -1, axis)
+        values = xp.clip(xp.floor((total + 2 ** (bits - 1)) / 2**bits), 0, 255)
+    return values.astype(np.uint8)
 
 
 def _backward(xp: Any, g: Any, size: tuple, mode: str, align_corners: bool, factors: tuple, antialias: bool) -> Any:

@@ -263,10 +263,15 @@ def _diagonal_infer(x: Any, offset: int, dim1: int, dim2: int) -> tuple:
 
 
 def _diagonal_kernel(xp: Any, x: Any, offset: int, dim1: int, dim2: int) -> Any:
-    r = xp.diagonal(x, offset, dim1, dim2)
-    if xp is np and x.flags.writeable:
-        r.flags.writeable = True
-    return r
+    """A view by strides: NumPy's own is read-only."""
+    rest = [d for d in range(x.ndim) if d not in (dim1, dim2)]
+    length = _diagonal_length(x.shape[dim1], x.shape[dim2], offset)
+    start = [slice(None)] * x.ndim
+    if length:
+        start[dim1 if offset < 0 else dim2] = slice(abs(offset), None)
+    shape = (*[x.shape[d] for d in rest], length)
+    strides = (*[x.strides[d] for d in rest], x.strides[dim1] + x.strides[dim2])
+    return xp.lib.stride_tricks.as_strided(x[tuple(start)], shape, strides)
 
 
 def _diagonal_backward_kernel(xp: Any, g: Any, shape: tuple, offset: int, dim1: int, dim2: int) -> Any:

@@ -12,12 +12,10 @@ from tocha._core import arrays as array_modules
 from tocha._core.tensor import Tensor, wrap
 from tocha._core.views import bump_version
 
+from ._blocks import BLOCK, update_in_blocks
 from ._bucket import Bucket
 from ._plan import Plan
 from .optimizer import Optimizer, ParamsT, run_closure
-
-# So many numbers at a time stay in the processor's cache while a dozen calls go over them.
-BLOCK = 32768
 
 
 def number(value: Any) -> Any:
@@ -113,14 +111,15 @@ class Elementwise(Optimizer):
     def _step_bucket(self, plan: Plan, bucket: Bucket, group: dict[str, Any]) -> None:
         if bucket.ready(self.state):
             scalars, n = self._numbers(group, bucket.values, number)
-            if bucket.tools is not None:
-                kernel, u, w, constants = bucket.tools
-                kernel(bucket.flat, bucket.gradient, bucket.arrays, u, w, n, constants(self._constants(n)))
+            if bucket.tools is None:
+                update, constants, (u, w) = self._tools(bucket.xp, bucket.dtype)
+                bucket.tools = (update, constants, u[: bucket.flat.size], w[: bucket.flat.size])
+            update, constants, u, w = bucket.tools
+            values = constants(self._constants(n))
+            if bucket.flat.size <= BLOCK:
+                update(bucket.flat, bucket.gradient, bucket.arrays, u, w, n, values)
             else:
-                self._update(bucket.flat, bucket.gradient, bucket.arrays, n)
-                if self._kernel is not None and bucket.flat.size <= BLOCK:
-                    kernel, u, w, constants = self._tools(bucket.xp, bucket.dtype)
-                    bucket.tools = (kernel, u[: bucket.flat.size], w[: bucket.flat.size], constants)
+                update_in_blocks(update, (u, w), bucket.flat, bucket.gradient, bucket.arrays, n, values)
             bucket.written(scalars)
             return
         plan.broken = plan.broken or not bucket.waiting()
@@ -133,10 +132,10 @@ class Elementwise(Optimizer):
         if getattr(g, "is_sparse", False):
             self._step_sparse(p, group)
             return
-        raw, names = p._data, self._array_names(group)
+        names = self._array_names(group)
         state = self._state_of(p, names, group)
         scalars, n = self._numbers(group, tuple([number(state[name]) for name in self._scalar_names]), number)
-        self._apply(raw, g._data, tuple([state[name]._data for name in names]), n)
+        self._update(p._data, g._data, tuple([state[name]._data for name in names]), n)
         for name, value in zip(self._scalar_names, scalars, strict=True):
             state[name]._data[...] = value
         bump_version(p)
@@ -177,51 +176,42 @@ class Elementwise(Optimizer):
 
     # ------------------------------------------------------------ raw arrays
 
-    def _apply(self, p: Any, g: Any, arrays: tuple, n: Any) -> None:
+    def _update(self, p: Any, g: Any, arrays: tuple, n: Any) -> None:
         """Update raw arrays of any layout and dtype in place."""
         xp = array_modules.module_of(p)
         whole = [xp.ascontiguousarray(a) for a in (p, g, *arrays)]
         if p.dtype.kind == "c":
-            work = [a.view(a.real.dtype) for a in whole]
+            parts = [a.view(a.real.dtype) for a in whole]
         elif p.dtype.itemsize < 4:
-            work = whole = [a.astype(np.float32) for a in whole]
+            parts = whole = [a.astype(np.float32) for a in whole]
         else:
-            work = whole
-        flat_p, flat_g, *flat_arrays = [a.reshape(-1) for a in work]
-        self._update(flat_p, flat_g, tuple(flat_arrays), n)
+            parts = whole
+        flat_p, flat_g, *flat_arrays = [a.reshape(-1) for a in parts]
+        update, constants, scratch = self._tools(xp, flat_p.dtype)
+        update_in_blocks(update, scratch, flat_p, flat_g, tuple(flat_arrays), n, constants(self._constants(n)))
         for target, done in zip((p, *arrays), (whole[0], *whole[2:]), strict=True):
             if done is not target:
                 target[...] = done.reshape(target.shape)
 
-    def _update(self, p: Any, g: Any, arrays: tuple, n: Any) -> None:
-        """Update flat real arrays in place, block by block."""
-        xp, dtype, size = array_modules.module_of(p), p.dtype, p.size
-        if type(self)._kernel is None:
-            for i in range(0, size, BLOCK):
-                part = slice(i, i + BLOCK)
-                blocks = tuple([a[part] for a in arrays])
-                values = self._rule(xp, p[part], g[part], blocks, n)
-                for target, value in zip((p[part], *blocks), values, strict=True):
-                    target[...] = value
-            return
-        kernel, u, w, as_constants = self._tools(xp, dtype)
-        constants = as_constants(self._constants(n))
-        if size <= BLOCK:
-            kernel(p, g, arrays, u[:size], w[:size], n, constants)
-            return
-        for i in range(0, size, BLOCK):
-            part = slice(i, i + BLOCK)
-            block = p[part]
-            kernel(block, g[part], [a[part] for a in arrays], u[: block.size], w[: block.size], n, constants)
-
     def _tools(self, xp: Any, dtype: Any) -> tuple:
+        """The update for an array module, what makes its constants for a dtype, and scratch arrays."""
         tools = self._tool_cache.get((xp, dtype))
         if tools is None:
-            assert self._kernel is not None
+            kernel = type(self)._kernel
+            update = self._by_rule(xp) if kernel is None else kernel(xp)
             constants = _as_constants(dtype) if xp is np else tuple
-            tools = (type(self)._kernel(xp), xp.empty(BLOCK, dtype), xp.empty(BLOCK, dtype), constants)  # type: ignore[misc]
+            tools = (update, constants, (xp.empty(BLOCK, dtype), xp.empty(BLOCK, dtype)))
             self._tool_cache[xp, dtype] = tools
         return tools
+
+    def _by_rule(self, xp: Any) -> Callable:
+        rule = self._rule
+
+        def update(p: Any, g: Any, arrays: Any, u: Any, w: Any, n: Any, constants: Any) -> None:
+            for target, value in zip((p, *arrays), rule(xp, p, g, tuple(arrays), n), strict=True):
+                target[...] = value
+
+        return update
 
     # ------------------------------------------------------------ plans
 

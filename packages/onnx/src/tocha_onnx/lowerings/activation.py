@@ -117,3 +117,18 @@ def log_softmax(b: Builder, x: Array, dim: int) -> Array:
 @lowering("gate")
 def gate(b: Builder, g: Array, mask: Array) -> Array:
     return b.Where(mask, g, b.constant(0, g.dtype))
+
+
+@lowering("prelu")
+def prelu(b: Builder, x: Array, weight: Array) -> Array:
+    return b.PRelu(x, weight) if x.rank >= weight.rank else b.Where(b.Greater(x, 0), x, b.Mul(x, weight))
+
+
+@lowering("prelu_slope")
+def prelu_slope(b: Builder, x: Array, weight: Array) -> Array:
+    return b.Where(b.Greater(x, 0), b.constant(1, x.dtype), weight)
+
+
+@lowering("leaky_relu_slope")
+def leaky_relu_slope(b: Builder, x: Array, slope: float) -> Array:
+    return b.Where(b.Greater(x, 0), b.constant(1, x.dtype), b.constant(slope, x.dtype))

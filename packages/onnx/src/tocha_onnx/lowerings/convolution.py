@@ -80,6 +80,8 @@ def _excess(x: Array, kernel: tuple, stride: tuple, padding: tuple, dilation: tu
 def _max_pool(
     b: Builder, x: Array, outputs: int, kernel: tuple, stride: tuple, padding: tuple, dilation: tuple, ceil_mode: bool
 ) -> Any:
+    if not _fixed(kernel, stride):
+        return _whole_image(b, x, outputs, kernel, padding, ceil_mode)
     excess = _excess(x, kernel, stride, padding, dilation, ceil_mode) if ceil_mode else [0] * len(kernel)
     if _fixed(tuple(excess)):  # onnxruntime's count of windows is not PyTorch's: say where the padding ends
         pads, ceil = (*padding, *[p + max(0, e) for p, e in zip(padding, excess)]), 0
@@ -88,6 +90,13 @@ def _max_pool(
     return b.add(
         "MaxPool", x, outputs=outputs, kernel_shape=kernel, strides=stride, pads=pads, dilations=dilation, ceil_mode=ceil
     )
+
+
+def _whole_image(b: Builder, x: Array, outputs: int, kernel: tuple, padding: tuple, ceil_mode: bool) -> Any:
+    """A pool whose window is as large as an image of a dynamic size."""
+    if outputs != 1 or not b.shapes.same(kernel, x.shape[2:]) or any(padding):
+        raise Unsupported("the windows of a pool have a fixed size, or are as large as the image")
+    return b.reduce("ReduceMax", x, tuple(range(2, x.rank)), True)
 
 
 @lowering("max_pool")

@@ -145,3 +145,31 @@ def gather_backward(b: Builder, g: Array, index: Array, dim: int, shape: tuple) 
     base = b.zeros(shape, g.dtype)
     base.shape = tuple(shape)
     return _scatter(b, base, index, g, dim, "add")
+
+
+# ---------------------------------------------------------------- pixels of images, by their place in the flattened image
+
+
+def _pixels(b: Builder, x: Array) -> Array:
+    return b.Reshape(x, b.constant(np.array([0, 0, -1], np.int64)))
+
+
+@lowering("pick_pixels")
+def pick_pixels(b: Builder, x: Array, indices: Array) -> Array:
+    return b.reshape(b.GatherElements(_pixels(b, x), _pixels(b, indices), axis=2), indices.shape)
+
+
+def _put(b: Builder, x: Array, indices: Array, size: tuple, reduction: str | None) -> Array:
+    shape = (*x.shape[:2], *size)
+    zeros = _pixels(b, b.zeros(shape, x.dtype))
+    return b.reshape(b.ScatterElements(zeros, _pixels(b, indices), _pixels(b, x), axis=2, reduction=reduction), shape)
+
+
+@lowering("put_pixels")
+def put_pixels(b: Builder, x: Array, indices: Array, size: tuple) -> Array:
+    return _put(b, x, indices, size, "add")
+
+
+@lowering("max_unpool")
+def max_unpool(b: Builder, x: Array, indices: Array, size: tuple) -> Array:
+    return _put(b, x, indices, size, None)

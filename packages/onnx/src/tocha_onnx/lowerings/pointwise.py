@@ -91,6 +91,22 @@ def absolute(b: Builder, x: Array) -> Array:
     return x if x.dtype.kind in "bu" else b.Abs(x)
 
 
+@lowering("frexp")
+def frexp(b: Builder, x: Array) -> tuple[Array, Array]:
+    dtype = x.dtype
+    x = b.cast(x, np.float32) if dtype.itemsize == 2 else x
+    size = b.Abs(x)
+    plain = b.And(b.Greater(size, 0), b.Less(size, math.inf))
+    two = b.constant(2, x.dtype)
+    exponent = b.Add(b.Floor(b.Mul(b.Log(b.Where(plain, size, two)), 1 / math.log(2))), 1)
+    mantissa = b.Div(x, b.Pow(two, exponent))
+    over, under = b.GreaterOrEqual(b.Abs(mantissa), 1), b.Less(b.Abs(mantissa), 0.5)  # the logarithm was rounded
+    exponent = b.Where(over, b.Add(exponent, 1), b.Where(under, b.Sub(exponent, 1), exponent))
+    mantissa = b.Where(over, b.Mul(mantissa, 0.5), b.Where(under, b.Mul(mantissa, 2), mantissa))
+    zero = b.constant(0, np.int32)
+    return b.cast(b.Where(plain, mantissa, x), dtype), b.Where(plain, b.cast(exponent, np.int32), zero)
+
+
 # ---------------------------------------------------------------- rounding
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -105,15 +106,46 @@ def cumsum(b: Builder, x: Array, dim: int, reverse: bool) -> Array:
     return y if x.dtype.kind in "biu" else b.cast(y, x.dtype)
 
 
+def _triangle(b: Builder, x: Array, y: Array, dim: int, reverse: bool, outside: float) -> Array:
+    """Row i of a new dimension ``dim`` holds the elements up to i along ``dim + 1``, and ``outside`` after them."""
+    n = x.shape[dim]
+    row, column = b.unsqueeze(b.range(n), (1,)), b.unsqueeze(b.range(n), (0,))
+    inside = b.GreaterOrEqual(column, row) if reverse else b.LessOrEqual(column, row)
+    inside = b.unsqueeze(inside, list(range(2, 2 + x.rank - dim - 1)))
+    return b.Where(inside, b.unsqueeze(y, (dim,)), b.constant(outside, y.dtype))
+
+
+# ONNX has no running product, maximum or logarithm of sums before opset 26: rows of a triangle, each reduced.
+
+
 @lowering("cumprod")
 def cumprod(b: Builder, x: Array, dim: int, reverse: bool) -> Array:
     y = b.cast(x, wide(x))
     if x.rank:
-        # ONNX has no running product before opset 26: rows of a triangle of the elements, each multiplied up.
-        n = x.shape[dim]
-        column, row = b.unsqueeze(b.range(n), (1,)), b.unsqueeze(b.range(n), (0,))
-        inside = b.GreaterOrEqual(row, column) if reverse else b.LessOrEqual(row, column)
-        inside = b.unsqueeze(inside, list(range(2, 2 + x.rank - dim - 1)))
-        triangle = b.Where(inside, b.unsqueeze(y, (dim,)), b.constant(1, y.dtype))
-        y = b.reduce("ReduceProd", triangle, (dim + 1,))
+        y = b.reduce("ReduceProd", _triangle(b, x, y, dim, reverse, 1), (dim + 1,))
     return y if x.dtype.kind in "biu" else b.cast(y, x.dtype)
+
+
+@lowering("cummax")
+def cummax(b: Builder, x: Array, dim: int, largest: bool) -> tuple[Array, Array]:
+    if not x.rank:
+        return x, b.constant(0, NP_INT64)
+    y = b.cast(x, np.int32) if x.dtype.kind == "b" else b.cast(x, NP_FLOAT32) if x.dtype.kind == "V" else x
+    limit = np.finfo(y.dtype) if y.is_float else np.iinfo(y.dtype)
+    outside = (-math.inf if largest else math.inf) if y.is_float else limit.min if largest else limit.max
+    rows = _triangle(b, x, y, dim, False, outside)
+    value = b.reduce("ReduceMax" if largest else "ReduceMin", rows, (dim + 1,))
+    place = b.add("ArgMax" if largest else "ArgMin", rows, axis=dim + 1, keepdims=0, select_last_index=1)
+    return b.cast(value, x.dtype), place
+
+
+@lowering("logcumsumexp")
+def logcumsumexp(b: Builder, x: Array, dim: int, reverse: bool) -> Array:
+    if not x.rank:
+        return x
+    y = b.cast(x, wide(x))
+    rows = _triangle(b, x, y, dim, reverse, -math.inf)
+    top = b.reduce("ReduceMax", rows, (dim + 1,), True)
+    top = b.Where(b.Less(b.Abs(top), math.inf), top, b.constant(0, y.dtype))
+    total = b.Log(b.reduce("ReduceSum", b.Exp(b.Sub(rows, top)), (dim + 1,)))
+    return b.cast(b.Add(total, b.squeeze(top, (dim + 1,))), x.dtype)

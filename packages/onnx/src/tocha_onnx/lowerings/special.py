@@ -42,6 +42,12 @@ def slogdet(b: Builder, x: Array) -> tuple[Array, Array]:
     return b.Sign(value), b.Log(b.Abs(value))
 
 
+@lowering("angle")
+def angle(b: Builder, x: Array) -> Array:
+    """Of real numbers: 0, or pi where they are negative."""
+    return b.Where(b.Less(x, 0), b.constant(math.pi, x.dtype), b.Where(isnan(b, x), x, b.constant(0, x.dtype)))
+
+
 unsupported(
     "ONNX has no operator for this special function",
     "airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "digamma", "erfcx", "erfinv", "i0", "i0e", "i1", "i1e",
@@ -58,11 +64,12 @@ unsupported(
 )  # fmt: skip
 unsupported(
     "ONNX has no operator for matrix factorisations",
-    "cholesky_inverse", "cholesky_solve", "linalg_cholesky", "linalg_eig", "linalg_eigh", "linalg_inv", "linalg_lu", "linalg_qr", "linalg_solve",
+    "cholesky_inverse", "cholesky_solve", "linalg_cholesky", "linalg_eig", "linalg_eigh", "linalg_inv", "linalg_lu", "linalg_pinv", "linalg_qr", "linalg_solve",
     "linalg_solve_triangular", "linalg_svd",
 )  # fmt: skip
 unsupported(
     "complex numbers have no place in onnxruntime",
-    "angle", "fft_c2c", "fft_c2r", "fft_r2c", "imag", "view_as_real",
+    "fft_c2c", "fft_c2r", "fft_r2c", "imag", "view_as_real",
 )  # fmt: skip
 unsupported("its search for the first of equal maxima has no ONNX form", "bag_argmax")
+unsupported("its windows are drawn anew for each channel", "fractional_max_pool_indices")
