@@ -1,6 +1,7 @@
 """The loader over worker processes: what arrives, what happens when a worker fails, and that nothing is left behind."""
 
 import gc
+import multiprocessing
 import os
 import random
 import signal
@@ -116,7 +117,11 @@ def test_persistent_workers_serve_every_pass_and_unfinished_ones():
 
 class Arrays(Numbers):
     def __getitem__(self, index):
-        return {"big": np.full((200, 100), index, "float32"), "small": tocha.full((3,), float(index)), "name": f"n{index}"}
+        return {
+            "big": np.full((200, 100), index, "float32"),
+            "small": tocha.full((3,), float(index)),
+            "name": f"n{index}",
+        }
 
 
 def test_large_batches_come_through_shared_memory_whole_and_writable():
@@ -182,7 +187,8 @@ class Fails(Numbers):
 
 
 @pytest.mark.parametrize(
-    ("error", "kind"), [(ValueError("bad sample"), ValueError), (KeyError("k"), KeyError), (TwoArguments("m", 2), RuntimeError)]
+    ("error", "kind"),
+    [(ValueError("bad sample"), ValueError), (KeyError("k"), KeyError), (TwoArguments("m", 2), RuntimeError)],
 )
 def test_a_workers_exception_comes_with_its_type_message_and_traceback(error, kind):
     iterator = iter(data.DataLoader(Fails(error), num_workers=2))
@@ -290,7 +296,11 @@ def test_no_process_outlives_the_script(tmp_path, end, send):
     script = tmp_path / "script.py"
     script.write_text(textwrap.dedent(SCRIPT).format(end=end), encoding="utf-8")
     process = subprocess.Popen(
-        [sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
+        [sys.executable, str(script)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
     )
     pids = [int(pid) for pid in process.stdout.readline().split()]
     assert len(pids) == 2
@@ -301,13 +311,18 @@ def test_no_process_outlives_the_script(tmp_path, end, send):
     assert gone(pids)
 
 
+def children():
+    return {child.pid for child in multiprocessing.active_children()}
+
+
 def test_leaving_a_loop_stops_the_workers():
-    loader = data.DataLoader(Numbers(1000), num_workers=2)
-    for batch in loader:
-        iterator_pids = [child.pid for child in __import__("multiprocessing").active_children()]
+    before = children()
+    for batch in data.DataLoader(Numbers(1000), num_workers=2):
+        pids = children() - before
         if batch.item() == 3:
             break
-    assert gone(iterator_pids)
+    assert len(pids) == 2
+    assert gone(pids)
 
 
 def test_workers_are_safe_after_blas_has_run():

@@ -49,7 +49,12 @@ class Net(nn.Module):
 def test_assignment_registers():
     net = Net()
     assert [name for name, _ in net.named_parameters()] == ["first.weight", "first.bias", "second.weight"]
-    assert [name for name, _ in net.named_buffers()] == ["first.count", "first.scratch", "second.count", "second.scratch"]
+    assert [name for name, _ in net.named_buffers()] == [
+        "first.count",
+        "first.scratch",
+        "second.count",
+        "second.scratch",
+    ]
     assert [name for name, _ in net.named_modules()] == ["", "first", "second"]
     assert list(net.state_dict()) == ["first.weight", "first.bias", "first.count", "second.weight", "second.count"]
     assert net.second.bias is None
@@ -96,7 +101,11 @@ def test_the_tables_can_be_written_directly():
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        (lambda m: setattr(m, "weight", tocha.zeros(1)), TypeError, "as parameter 'weight' .torch.nn.Parameter or None"),
+        (
+            lambda m: setattr(m, "weight", tocha.zeros(1)),
+            TypeError,
+            "as parameter 'weight' .torch.nn.Parameter or None",
+        ),
         (lambda m: setattr(m, "weight", 3), TypeError, "cannot assign 'int' as parameter 'weight'"),
         (lambda m: setattr(m, "count", 3), TypeError, "cannot assign 'int' as buffer 'count'"),
         (lambda m: m.register_parameter("sizes", None), KeyError, "attribute 'sizes' already exists"),
@@ -111,7 +120,11 @@ def test_the_tables_can_be_written_directly():
         (lambda m: m.nothing, AttributeError, "'Layer' object has no attribute 'nothing'"),
         (lambda m: m.train(3), ValueError, "training mode is expected to be boolean"),
         (lambda m: m.to(tocha.int64), TypeError, "only accepts floating point or complex dtypes"),
-        (lambda m: nn.Module()(1), NotImplementedError, r'Module \[Module\] is missing the required "forward" function'),
+        (
+            lambda m: nn.Module()(1),
+            NotImplementedError,
+            r'Module \[Module\] is missing the required "forward" function',
+        ),
         (lambda m: nn.Module(3), TypeError, r"Module.__init__\(\) takes 1 positional argument but 2 were given"),
         (lambda m: nn.Module(a=3), TypeError, "got an unexpected keyword argument 'a'"),
     ],
@@ -257,8 +270,11 @@ def test_strictness():
 
 
 def test_shapes_and_kinds_are_checked_even_when_not_strict():
-    with pytest.raises(RuntimeError, match=r"size mismatch for weight: copying a param with shape tocha.Size\(\[3, 3\]\) "
-                                           r"from checkpoint, the shape in current model is tocha.Size\(\[1, 2\]\)."):  # fmt: skip
+    message = (
+        r"size mismatch for weight: copying a param with shape tocha.Size\(\[3, 3\]\) from checkpoint, the shape in "
+        r"current model is tocha.Size\(\[1, 2\]\)."
+    )
+    with pytest.raises(RuntimeError, match=message):
         Layer(2, 1).load_state_dict({"weight": tocha.zeros(3, 3)}, strict=False)
     with pytest.raises(RuntimeError, match='While copying the parameter named "weight", expected torch.Tensor'):
         Layer(2, 1).load_state_dict({"weight": [1.0, 2.0]}, strict=False)
@@ -359,7 +375,9 @@ def test_conversions_keep_the_parameters_identity():
     assert {p.dtype for p in net.float().parameters()} == {tocha.float32}
     assert {p.dtype for p in net.to(tocha.zeros(1, dtype=tocha.float64)).parameters()} == {tocha.float64}
     assert {p.dtype for p in net.to("cpu", tocha.float32).parameters()} == {tocha.float32}
-    assert {p.dtype for p in net.to(device="cpu", dtype=tocha.float64, non_blocking=True).parameters()} == {tocha.float64}
+    assert {p.dtype for p in net.to(device="cpu", dtype=tocha.float64, non_blocking=True).parameters()} == {
+        tocha.float64
+    }
     with pytest.raises(TypeError, match="invalid keyword argument"):
         net.to(speed="fast")
 
@@ -367,7 +385,9 @@ def test_conversions_keep_the_parameters_identity():
 def test_meta_modules_get_memory_by_to_empty():
     net = Net().to("meta")
     assert all(t.is_meta for t in [*net.parameters(), *net.buffers()])
-    with pytest.raises(NotImplementedError, match=r"Please use torch.nn.Module.to_empty\(\) instead of torch.nn.Module.to"):
+    with pytest.raises(
+        NotImplementedError, match=r"Please use torch.nn.Module.to_empty\(\) instead of torch.nn.Module.to"
+    ):
         net.to("cpu")
     net.to_empty(device="cpu")
     assert net.first.weight.shape == (3, 2) and not net.first.weight.is_meta
@@ -410,9 +430,7 @@ def test_repr():
         def extra_repr(self):
             return "one\ntwo"
 
-    assert repr(Described()) == (
-        "Described(\n  one\n  two\n  (first): Layer(2 -> 3)\n  (second): Layer(3 -> 1)\n)"
-    )
+    assert repr(Described()) == ("Described(\n  one\n  two\n  (first): Layer(2 -> 3)\n  (second): Layer(3 -> 1)\n)")
     outer = nn.Module()
     outer.net = net
     assert repr(outer).splitlines()[2] == "    (first): Layer(2 -> 3)"

@@ -33,7 +33,9 @@ def test_hooks_with_keyword_arguments():
     assert module(tocha.tensor(1.0), shift=3.0).item() == 6.0
     assert seen == [{"shift": 4.0}]
     module.register_forward_pre_hook(lambda m, args, kwargs: 3, with_kwargs=True)
-    with pytest.raises(RuntimeError, match="forward pre-hook must return None or a tuple of .new_args, new_kwargs., but got 3"):
+    with pytest.raises(
+        RuntimeError, match="forward pre-hook must return None or a tuple of .new_args, new_kwargs., but got 3"
+    ):
         module(tocha.tensor(1.0), shift=0.0)
 
 
@@ -69,7 +71,9 @@ def test_hooks_that_are_always_called():
         raise KeyError("hook failed")
 
     module.register_forward_hook(broken, always_call=True)
-    with pytest.warns(UserWarning, match="raised an exception that was silenced as another error was raised in forward"):
+    with pytest.warns(
+        UserWarning, match="raised an exception that was silenced as another error was raised in forward"
+    ):
         with pytest.raises(ValueError, match="forward failed"):
             module(tocha.tensor(1.0))
 
@@ -134,7 +138,9 @@ def test_backward_hooks_may_replace_gradients():
 
 def test_backward_hooks_where_no_input_needs_a_gradient():
     module, seen = Scale(3.0), []
-    module.register_full_backward_hook(lambda m, grad_input, grad_output: seen.append((grad_input, grad_output[0].item())))
+    module.register_full_backward_hook(
+        lambda m, grad_input, grad_output: seen.append((grad_input, grad_output[0].item()))
+    )
     with pytest.warns(UserWarning, match="no inputs require gradients"):
         module(tocha.tensor(2.0)).backward()
     assert seen == [((None,), 1.0)]
@@ -171,7 +177,9 @@ def test_the_older_backward_hook_and_that_kinds_do_not_mix():
     with pytest.warns(FutureWarning, match="when the forward contains multiple autograd Nodes"):
         module(x).backward()
     assert seen == [1.0]
-    with pytest.raises(RuntimeError, match="Cannot use both regular backward hooks and full backward hooks on a single Module"):
+    with pytest.raises(
+        RuntimeError, match="Cannot use both regular backward hooks and full backward hooks on a single Module"
+    ):
         module.register_full_backward_hook(print)
 
 

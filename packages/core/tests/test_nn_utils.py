@@ -104,7 +104,11 @@ def test_padding_to_either_side():
 
 @pytest.mark.parametrize(
     ("lengths", "message"),
-    [([1, 2, 3], "must be sorted in decreasing order"), ([3, 2, 0], "has to be greater than 0"), ([3, 2], "batch_size=3")],
+    [
+        ([1, 2, 3], "must be sorted in decreasing order"),
+        ([3, 2, 0], "has to be greater than 0"),
+        ([3, 2], "batch_size=3"),
+    ],
 )
 def test_wrong_lengths_are_refused(lengths, message):
     with pytest.raises(RuntimeError, match=message):
@@ -158,7 +162,9 @@ def test_wrong_parametrizations_leave_the_module_as_it_was():
     layer = linear()
     with pytest.raises(ValueError, match="may not change the shape of the tensor, unless `unsafe` flag is enabled"):
         parametrize.register_parametrization(layer, "weight", Cut())
-    with pytest.raises(ValueError, match="does not have a parameter, a buffer, or a parametrized element with name 'w'"):
+    with pytest.raises(
+        ValueError, match="does not have a parameter, a buffer, or a parametrized element with name 'w'"
+    ):
         parametrize.register_parametrization(layer, "w", Doubled())
     assert type(layer) is nn.Linear and list(layer.state_dict()) == ["weight", "bias"]
     parametrize.register_parametrization(layer, "weight", Cut(), unsafe=True)
@@ -294,10 +300,22 @@ def test_pruning_several_parameters_together():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda m: prune.l1_unstructured(m, "weight", 1.5), ValueError, "amount=1.5 should either be a float in the range"),
+        (
+            lambda m: prune.l1_unstructured(m, "weight", 1.5),
+            ValueError,
+            "amount=1.5 should either be a float in the range",
+        ),
         (lambda m: prune.l1_unstructured(m, "weight", "a"), TypeError, "Invalid type for amount: a"),
-        (lambda m: prune.l1_unstructured(m, "weight", 100), ValueError, "should be smaller than the number of parameters"),
-        (lambda m: prune.ln_structured(m, "bias", 0.5, 2, 0), ValueError, "only be applied to multidimensional tensors"),
+        (
+            lambda m: prune.l1_unstructured(m, "weight", 100),
+            ValueError,
+            "should be smaller than the number of parameters",
+        ),
+        (
+            lambda m: prune.ln_structured(m, "bias", 0.5, 2, 0),
+            ValueError,
+            "only be applied to multidimensional tensors",
+        ),
         (lambda m: prune.random_structured(m, "weight", 0.5, 4), IndexError, "Invalid index 4 for tensor of size"),
     ],
 )
@@ -327,7 +345,11 @@ def test_fusion_computes_the_same(layer, norm, shape, options):
     with pytest.raises(AssertionError, match="Fusion only for eval!"):
         nn.utils.fuse_linear_bn_eval(layer, norm)
     norm.eval()
-    fused = nn.utils.fuse_linear_bn_eval(layer, norm) if options is None else nn.utils.fuse_conv_bn_eval(layer, norm, **options)
+    fused = (
+        nn.utils.fuse_linear_bn_eval(layer, norm)
+        if options is None
+        else nn.utils.fuse_conv_bn_eval(layer, norm, **options)
+    )
     assert type(fused) is type(layer) and isinstance(fused.bias, nn.Parameter)
     np.testing.assert_allclose(fused(x).detach().numpy(), norm(layer(x)).detach().numpy(), atol=1e-4)
 

@@ -54,7 +54,9 @@ def test_steps_equal_pytorch(name, index, options):
     wanted = {key: value for key, value in STORED.items() if key.startswith(f"{name} {index} ")}
     assert sorted(ours) == sorted(wanted)
     for key, value in wanted.items():
-        np.testing.assert_allclose(ours[key], value, rtol=1e-6 if "step" in key or "mu" in key else 1e-9, atol=1e-12, err_msg=key)
+        np.testing.assert_allclose(
+            ours[key], value, rtol=1e-6 if "step" in key or "mu" in key else 1e-9, atol=1e-12, err_msg=key
+        )
 
 
 @pytest.mark.parametrize("name", ELEMENTWISE)
@@ -163,7 +165,16 @@ def change_rate(i, parameters, optimizers):
         optimizer.param_groups[0]["lr"] = 0.01 * (i + 1)
 
 
-CHANGES = [drop_gradient, replace_data, write_in_place, clear_state, replace_state, rewrite_step, save_and_load, change_rate]
+CHANGES = [
+    drop_gradient,
+    replace_data,
+    write_in_place,
+    clear_state,
+    replace_state,
+    rewrite_step,
+    save_and_load,
+    change_rate,
+]
 
 
 @pytest.mark.parametrize("name", ELEMENTWISE)
@@ -273,7 +284,11 @@ def duplicate(p):
         (lambda p: optim.SGD([("a", p), parameter(np.ones(1))]), ValueError, "Some param names are missing"),
         (lambda p: optim.SGD([p], lr=-1), ValueError, "Invalid learning rate: -1"),
         (lambda p: optim.SGD([p], momentum=-1), ValueError, "Invalid momentum value: -1"),
-        (lambda p: optim.SGD([p], nesterov=True), ValueError, "Nesterov momentum requires a momentum and zero dampening"),
+        (
+            lambda p: optim.SGD([p], nesterov=True),
+            ValueError,
+            "Nesterov momentum requires a momentum and zero dampening",
+        ),
         (lambda p: optim.Adam([p], eps=-1), ValueError, "Invalid epsilon value: -1"),
         (lambda p: optim.Adam([p], betas=(0.9, 1.0)), ValueError, "Invalid beta parameter at index 1: 1.0"),
         (lambda p: optim.Adam([p], lr=tocha.ones(2)), ValueError, "Tensor lr must be 1-element"),
@@ -334,7 +349,9 @@ def test_hooks_run_around_the_step_and_can_replace_arguments():
 
     handle = optimizer.register_step_pre_hook(replace)
     optimizer.register_step_post_hook(lambda opt, args, kwargs: events.append("post"))
-    anywhere = optim.optimizer.register_optimizer_step_post_hook(lambda opt, args, kwargs: events.append(type(opt).__name__))
+    anywhere = optim.optimizer.register_optimizer_step_post_hook(
+        lambda opt, args, kwargs: events.append(type(opt).__name__)
+    )
     assert optimizer.step() == 3
     assert events == ["pre", "closure", "post", "SGD"]
     handle.remove()
@@ -435,7 +452,18 @@ def test_lbfgs_finds_a_minimum(search):
         optimizer.step(closure)
     assert float(closure()) < (1e-8 if search else float(first))
     saved = optimizer.state_dict()["state"][0]
-    assert {"func_evals", "n_iter", "d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss"} <= set(saved)
+    assert {
+        "func_evals",
+        "n_iter",
+        "d",
+        "t",
+        "old_dirs",
+        "old_stps",
+        "ro",
+        "H_diag",
+        "prev_flat_grad",
+        "prev_loss",
+    } <= set(saved)
 
 
 def test_muon_moves_a_matrix_by_nearly_orthogonal_steps():

@@ -43,7 +43,13 @@ def test_initialisers_work_on_parameters_and_return_them():
 
 @pytest.mark.parametrize(
     ("name", "args", "gain"),
-    [("relu", (), 2**0.5), ("tanh", (), 5 / 3), ("conv2d", (), 1), ("leaky_relu", (0.2,), (2 / 1.04) ** 0.5), ("selu", (), 0.75)],
+    [
+        ("relu", (), 2**0.5),
+        ("tanh", (), 5 / 3),
+        ("conv2d", (), 1),
+        ("leaky_relu", (0.2,), (2 / 1.04) ** 0.5),
+        ("selu", (), 0.75),
+    ],
 )
 def test_gains(name, args, gain):
     assert init.calculate_gain(name, *args) == pytest.approx(gain)
@@ -216,8 +222,10 @@ class OwnList(collections.UserList):
 
 def test_default_collate():
     batch = data.default_collate([
-        {"t": tocha.zeros(2), "f": 1.5, "i": 1, "s": "a", "n": np.float32(2), "p": Point(1, 2.0), "l": [1, (2, "x")], "b": True},
-        {"t": tocha.ones(2), "f": 2.5, "i": 2, "s": "b", "n": np.float32(3), "p": Point(3, 4.0), "l": [5, (6, "y")], "b": False},
+        {"t": tocha.zeros(2), "f": 1.5, "i": 1, "s": "a", "n": np.float32(2), "p": Point(1, 2.0), "l": [1, (2, "x")],
+         "b": True},
+        {"t": tocha.ones(2), "f": 2.5, "i": 2, "s": "b", "n": np.float32(3), "p": Point(3, 4.0), "l": [5, (6, "y")],
+         "b": False},
     ])  # fmt: skip
     assert batch["t"].tolist() == [[0, 0], [1, 1]]
     assert (batch["f"].dtype, batch["i"].dtype, batch["n"].dtype) == (tocha.float64, tocha.int64, tocha.float32)

@@ -36,6 +36,7 @@ from ._ops.distance import *
 from ._ops.dropout import *
 from ._ops.einsum import *
 from ._ops.extremes import *
+from ._ops.grid_sampling import *
 from ._ops.indexing import *
 from ._ops.logic import *
 from ._ops.matrices import *
@@ -54,6 +55,7 @@ from ._ops.searching import *
 from ._ops.selection import *
 from ._ops.sequence import *
 from ._ops.softmax import *
+from ._ops.shuffling import *
 from ._ops.sorting import *
 from ._ops.special_functions import *
 from ._ops.spectral import *

@@ -1,4 +1,4 @@
-"""Write the orders of PyTorch's samplers and loaders, and values of its initialisers, to ``../data/data_and_init.json``.
+"""Write PyTorch's orders of samples, and values of its initialisers, to ``../data/data_and_init.json``.
 
     python make_data.py            (needs torch==2.13.0)
 
@@ -21,7 +21,7 @@ def data(lib):
 def passes(lib, count=2, **options):
     """The batches of several passes over a loader, and a draw that tells where the stream is after them."""
     loader = data(lib).DataLoader(lib.arange(11), **options)
-    return [[batch for batch in loader] for _ in range(count)] + [lib.rand(2)]
+    return [list(loader) for _ in range(count)] + [lib.rand(2)]
 
 
 def own_generator(lib):
@@ -54,7 +54,8 @@ INITIALISERS = {
     "xavier_uniform_": ((6, 8), {"gain": 2.0}), "xavier_normal_": ((6, 8, 3), {}),
     "kaiming_uniform_": ((6, 8, 3, 3), {"a": 2.23}),
     "kaiming_normal_": ((6, 8), {"mode": "fan_out", "nonlinearity": "relu"}),
-    "orthogonal_": ((6, 4), {}), "orthogonal_ wide": ((4, 3, 2), {"gain": 2.0}), "sparse_": ((10, 6), {"sparsity": 0.3}),
+    "orthogonal_": ((6, 4), {}), "orthogonal_ wide": ((4, 3, 2), {"gain": 2.0}),
+    "sparse_": ((10, 6), {"sparsity": 0.3}),
 }  # fmt: skip
 
 

@@ -47,7 +47,10 @@ CASES = {
 
 def optimizer_of(lib):
     """Two groups with rates of their own."""
-    groups = [{"params": [lib.zeros(2, requires_grad=True)]}, {"params": [lib.zeros(2, requires_grad=True)], "lr": 0.02}]
+    groups = [
+        {"params": [lib.zeros(2, requires_grad=True)]},
+        {"params": [lib.zeros(2, requires_grad=True)], "lr": 0.02},
+    ]
     return lib.optim.SGD(groups, lr=0.1, momentum=0.9)
 
 

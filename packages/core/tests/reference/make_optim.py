@@ -2,8 +2,8 @@
 
     python make_optim.py            (needs torch==2.13.0)
 
-Each case steps parameters of several shapes with the same gradients; one parameter has none at one of the steps. Stored are
-the parameters after the last step, and every tensor of the optimizer's state.
+Each case steps parameters of several shapes with the same gradients; one parameter has none at one of the steps.
+Stored are the parameters after the last step, and every tensor of the optimizer's state.
 """
 
 from pathlib import Path
@@ -22,7 +22,8 @@ CASES = {
     ],
     "Adam": [
         {}, {"weight_decay": 0.1, "lr": 0.01}, {"amsgrad": True}, {"maximize": True, "weight_decay": 0.1},
-        {"betas": (0.5, 0.6), "eps": 0.001, "lr": 0.1}, {"lr": 0.0}, {"weight_decay": 0.1, "decoupled_weight_decay": True},
+        {"betas": (0.5, 0.6), "eps": 0.001, "lr": 0.1}, {"lr": 0.0},
+        {"weight_decay": 0.1, "decoupled_weight_decay": True},
     ],
     "AdamW": [{}, {"weight_decay": 0.1, "amsgrad": True, "lr": 0.1}, {"maximize": True}],
     "RMSprop": [{}, {"momentum": 0.9}, {"centered": True, "momentum": 0.9, "weight_decay": 0.1, "maximize": True}],
@@ -80,7 +81,10 @@ def main():
                      for i, p in enumerate(parameters)}  # fmt: skip
             values |= keyed(name, index, options, [p.detach().numpy() for p in parameters], state)
     np.savez_compressed(
-        FILE, names=np.array(list(values)), sizes=[v.size for v in values.values()], values=np.concatenate(list(values.values()))
+        FILE,
+        names=np.array(list(values)),
+        sizes=[v.size for v in values.values()],
+        values=np.concatenate(list(values.values())),
     )
     print(f"{FILE.name}: {len(values)} arrays from torch {torch.__version__}")
 

@@ -6,10 +6,13 @@ from tocha.hookspecs import Register
 from tocha.plugins import hookimpl
 
 CALLBACKS = (
-    "BasePredictionWriter", "EarlyStopping", "GradientAccumulationScheduler", "LambdaCallback", "LearningRateMonitor",
-    "ModelCheckpoint", "ModelSummary", "OnExceptionCheckpoint", "RichModelSummary", "TextProgressBar", "Timer",
+    "BackboneFinetuning", "BatchSizeFinder", "DeviceStatsMonitor", "EMAWeightAveraging", "EarlyStopping",
+    "GradientAccumulationScheduler", "LambdaCallback", "LearningRateFinder", "LearningRateMonitor", "ModelCheckpoint",
+    "ModelSummary", "OnExceptionCheckpoint", "RichModelSummary", "RichProgressBar", "SpikeDetection",
+    "StochasticWeightAveraging", "TextProgressBar", "ThroughputMonitor", "Timer", "WeightAveraging",
 )  # fmt: skip
 LOGGERS = ("CSVLogger", "TensorBoardLogger")
+COMMANDS = ("fit", "validate", "test", "predict")
 
 
 @hookimpl
@@ -27,3 +30,9 @@ def tocha_register_loggers(register: Register) -> None:
 @hookimpl
 def tocha_register_strategies(register: Register) -> None:
     register("single_device", "tocha_lightning.strategies:SingleDeviceStrategy")
+
+
+@hookimpl
+def tocha_register_commands(register: Register) -> None:
+    for name in COMMANDS:
+        register(name, f"tocha_lightning.cli.commands:{name}")

@@ -228,8 +228,8 @@ def result_np(dim: np.dtype | None, zero: np.dtype | None, wrapped: int) -> np.d
         if result is None:
             result = lower
         elif category(lower) > category(result):
-            if lower.kind == "c" and result.kind in "fV" and lower is scalar:
-                result = promote_np(of(result).to_complex().np, result)
+            if lower.kind == "c" and result.kind in "fV":
+                result = of(result).to_complex().np
             else:
                 result = promote_np(result, lower)
     assert result is not None

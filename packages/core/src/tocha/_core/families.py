@@ -114,6 +114,8 @@ def binary(
     attach: bool = True,
     inplace: bool = True,
     linear: bool = False,
+    unsupported: str = "",
+    refuse: Callable | None = None,
     doc: str | None = None,
 ) -> Callable:
     """A pointwise operator of two tensors, or a tensor and a number, with broadcasting and promotion.
@@ -122,6 +124,8 @@ def binary(
         dx, dy: ``dx(g, x, y)``, the gradient of each side before broadcasting is undone; what is not saved is None.
         saves: the inputs that ``dx`` and that ``dy`` need, of "x" and "y".
         result: "same", "float" (integers become the default dtype) or "bool" (comparisons).
+        unsupported: kinds of NumPy dtypes that PyTorch has no loop for, such as "c" where order has no meaning.
+        refuse: ``refuse(input, other)`` raises on operands that PyTorch refuses.
         operators: special methods, such as ``("__mul__", "__rmul__")``; an ``__i…__`` gets the in-place twin.
     """
     bool_result = result == "bool"
@@ -137,7 +141,7 @@ def binary(
     differentiable = dx is not None or dy is not None
     op = Op(name, kernel, binary_rule(dx, dy) if differentiable else None, infer, arity=2, save=(0, 1), linear=linear, family="binary")
     op.backward = op.vjp
-    op.meta["result"] = result
+    op.meta.update(result=result, unsupported=unsupported, refuse=refuse)
     call = op.call = build_binary(op, saves[0], saves[1], result)
     name_function(call, name, op)
 

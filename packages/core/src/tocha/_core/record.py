@@ -92,6 +92,8 @@ class Op:
                 if module is None:
                     raise TypeError(f"{self.name}(): argument 'input' (position 1) must be Tensor, not {raw_type.__name__}")
                 kernel = self.overrides.get(module.device_type) or bind(self.kernel, module.xp)
+                if module.device_type != "cpu":
+                    kernel = on_its_device(kernel, module)
             self.table[raw_type] = kernel
         return kernel
 
@@ -152,6 +154,24 @@ def bind(kernel: str | Callable, xp: Any) -> Callable:
             found = getattr(found, part)
         return found
     return functools.partial(kernel, xp)
+
+
+def on_its_device(kernel: Callable, module: arrays.ArrayModule) -> Callable:
+    """A kernel that runs where its arrays are, when that is not the current device."""
+    current = module.xp.cuda.runtime.getDevice
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        for a in args:
+            if type(a) is tuple and a:
+                a = a[0]
+            if type(a) is module.array_type:
+                if a.device.id == current():
+                    break
+                with module.xp.cuda.Device(a.device.id):
+                    return kernel(*args, **kwargs)
+        return kernel(*args, **kwargs)
+
+    return run
 
 
 def raw_type_of(values: Any) -> type:

@@ -218,6 +218,10 @@ def build_binary(op: Op, dx_saves: str, dy_saves: str, result: str) -> Callable:
         dt = common_dtype((a, b))
         if result == "float" and dt.kind in "biu":
             dt = dtypes.default_np()
+        if dt.kind in op.meta["unsupported"]:
+            raise NotImplementedError(f"\"{op.name}_cpu\" not implemented for '{scalar_type_name(dt)}'")
+        if op.meta["refuse"] is not None:
+            op.meta["refuse"](a, b)
         a, x = _operand(a, b, dt, op)
         b, y = _operand(b, a, dt, op)
         kernel = op.resolve(raw_type_of((x, y)))

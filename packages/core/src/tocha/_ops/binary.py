@@ -12,16 +12,29 @@ __all__ = ["add", "div", "divide", "eq", "ge", "greater", "greater_equal", "gt",
            "multiply", "ne", "not_equal", "rsub", "sub", "subtract", "true_divide"]  # fmt: skip
 
 _add = binary("add", "add", lambda g, x, y: g, lambda g, x, y: g, operators=("__add__", "__radd__", "__iadd__"), linear=True)
-_sub = binary("sub", "subtract", lambda g, x, y: g, lambda g, x, y: -g, operators=("__sub__", "__rsub__", "__isub__"), linear=True)
+
+
+def _refuse_booleans(a: Any, b: Any) -> None:
+    kinds = [v._data.dtype.kind if hasattr(v, "_data") else "b" if isinstance(v, bool) else "" for v in (a, b)]
+    if kinds == ["b", "b"]:
+        raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.")
+    if "b" in kinds:
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+            "`logical_not()` operator instead."
+        )
+
+
+_sub = binary("sub", "subtract", lambda g, x, y: g, lambda g, x, y: -g, refuse=_refuse_booleans, operators=("__sub__", "__rsub__", "__isub__"), linear=True)
 mul = binary("mul", "multiply", lambda g, x, y: g * y, lambda g, x, y: g * x, ("y", "x"), operators=("__mul__", "__rmul__", "__imul__"))
 _div = binary("div", "true_divide", lambda g, x, y: g / y, lambda g, x, y: -g * x / (y * y), ("y", "xy"), result="float",
               operators=("__truediv__", "__rtruediv__", "__itruediv__"))  # fmt: skip
 eq = binary("eq", "equal", result="bool", operators=("__eq__",))
 ne = binary("ne", "not_equal", result="bool", operators=("__ne__",))
-lt = binary("lt", "less", result="bool", operators=("__lt__",))
-le = binary("le", "less_equal", result="bool", operators=("__le__",))
-gt = binary("gt", "greater", result="bool", operators=("__gt__",))
-ge = binary("ge", "greater_equal", result="bool", operators=("__ge__",))
+lt = binary("lt", "less", result="bool", unsupported="c", operators=("__lt__",))
+le = binary("le", "less_equal", result="bool", unsupported="c", operators=("__le__",))
+gt = binary("gt", "greater", result="bool", unsupported="c", operators=("__gt__",))
+ge = binary("ge", "greater_equal", result="bool", unsupported="c", operators=("__ge__",))
 
 
 def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:

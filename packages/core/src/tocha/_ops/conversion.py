@@ -17,7 +17,7 @@ from .._core.record import ABSTRACT
 from .._core.tensor import Size, Tensor, wrap
 from .movement import expanded_size
 
-__all__ = ["clone", "numel", "is_tensor", "is_floating_point", "is_complex"]
+__all__ = ["clone", "get_device", "is_complex", "is_floating_point", "is_signed", "is_tensor", "numel", "result_type"]
 
 operators["cast"] = cast
 
@@ -69,6 +69,30 @@ def is_floating_point(input: Tensor) -> bool:
 def is_complex(input: Tensor) -> bool:
     """Whether the dtype is complex."""
     return input._data.dtype.kind == "c"
+
+
+def result_type(tensor1: Any, tensor2: Any) -> dtypes.dtype:
+    """The dtype of an arithmetic result of two operands, tensors or numbers.
+
+    Example:
+        >>> import tocha
+        >>> tocha.result_type(tocha.tensor([1, 2]), 1.5)
+        tocha.float32
+    """
+    from .._core.templates import common_dtype
+
+    return dtypes.of(common_dtype((tensor1, tensor2)))
+
+
+def is_signed(input: Tensor) -> bool:
+    """Whether the dtype has negative numbers."""
+    return dtypes.of(input._data.dtype).is_signed
+
+
+def get_device(input: Tensor) -> int:
+    """The index of the CUDA device, -1 on the CPU."""
+    index = input.device.index
+    return -1 if index is None else index
 
 
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -328,7 +352,7 @@ def contains(self: Tensor, element: Any) -> bool:
 
 
 for _fn in (clone, to, cpu, cuda, type_as, numpy, item, tolist, copy_, size, dim, stride, is_contiguous, contiguous,
-            is_floating_point, is_complex, numel):  # fmt: skip
+            is_floating_point, is_complex, is_signed, get_device, numel):  # fmt: skip
     method(_fn)
 method(numel, "nelement")
 method(dim, "ndimension")

@@ -14,9 +14,9 @@ __all__ = ["bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bi
            "isneginf", "isposinf", "logical_and", "logical_not", "logical_or", "logical_xor", "signbit"]  # fmt: skip
 
 
-bitwise_and = binary("bitwise_and", "bitwise_and", operators=("__and__", "__rand__", "__iand__"))
-bitwise_or = binary("bitwise_or", "bitwise_or", operators=("__or__", "__ror__", "__ior__"))
-bitwise_xor = binary("bitwise_xor", "bitwise_xor", operators=("__xor__", "__rxor__", "__ixor__"))
+bitwise_and = binary("bitwise_and", "bitwise_and", unsupported="fcV", operators=("__and__", "__rand__", "__iand__"))
+bitwise_or = binary("bitwise_or", "bitwise_or", unsupported="fcV", operators=("__or__", "__ror__", "__ior__"))
+bitwise_xor = binary("bitwise_xor", "bitwise_xor", unsupported="fcV", operators=("__xor__", "__rxor__", "__ixor__"))
 
 
 def _shift_kernel(left: bool) -> Any:
@@ -31,8 +31,8 @@ def _shift_kernel(left: bool) -> Any:
     return kernel
 
 
-bitwise_left_shift = binary("bitwise_left_shift", _shift_kernel(True), operators=("__lshift__", "__rlshift__", "__ilshift__"))
-bitwise_right_shift = binary("bitwise_right_shift", _shift_kernel(False), operators=("__rshift__", "__rrshift__", "__irshift__"))
+bitwise_left_shift = binary("bitwise_left_shift", _shift_kernel(True), unsupported="bfcV", operators=("__lshift__", "__rlshift__", "__ilshift__"))
+bitwise_right_shift = binary("bitwise_right_shift", _shift_kernel(False), unsupported="bfcV", operators=("__rshift__", "__rrshift__", "__irshift__"))
 
 
 def _not_kernel(xp: Any, x: Any) -> Any:

@@ -71,7 +71,7 @@ def _cat_rule(n: Any, g: Any) -> tuple:
 
 cat_op = operator("cat", lambda xp, xs, dim, sizes: xp.concatenate(xs, dim), _cat_rule, lambda xs, dim, sizes: _cat_infer(xs, dim), arity=None, linear=True)
 
-flip_op = operator("flip", lambda xp, x, dims: xp.flip(x, dims), lambda n, g: (flip_op(g, *n.attrs),), lambda x, dims: (x.shape, x.dtype), linear=True)
+flip_op = operator("flip", lambda xp, x, dims: xp.flip(x, dims).copy(), lambda n, g: (flip_op(g, *n.attrs),), lambda x, dims: (x.shape, x.dtype), linear=True)
 operators["flip"], operators["cat"] = flip_op, cat_op
 
 # ---------------------------------------------------------------- public

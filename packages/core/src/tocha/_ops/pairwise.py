@@ -19,16 +19,24 @@ def _halved(g: Any, chosen: Any, equal: Any) -> Any:
     return where(equal, g * 0.5, where(chosen, g, zeros_as(g)))
 
 
-maximum = binary("maximum", "maximum", lambda g, x, y: _halved(g, x > y, x == y), lambda g, x, y: _halved(g, y > x, x == y), ("xy", "xy"), inplace=False)
-minimum = binary("minimum", "minimum", lambda g, x, y: _halved(g, x < y, x == y), lambda g, x, y: _halved(g, y < x, x == y), ("xy", "xy"), inplace=False)
+def _refuse_complex(name: str) -> Any:
+    def refuse(a: Any, b: Any) -> None:
+        if any(hasattr(v, "_data") and v._data.dtype.kind == "c" or isinstance(v, complex) for v in (a, b)):
+            raise RuntimeError(f"{name} not implemented for complex tensors.")
+
+    return refuse
+
+
+maximum = binary("maximum", "maximum", lambda g, x, y: _halved(g, x > y, x == y), lambda g, x, y: _halved(g, y > x, x == y), ("xy", "xy"), inplace=False, refuse=_refuse_complex("maximum"))
+minimum = binary("minimum", "minimum", lambda g, x, y: _halved(g, x < y, x == y), lambda g, x, y: _halved(g, y < x, x == y), ("xy", "xy"), inplace=False, refuse=_refuse_complex("minimum"))
 
 
 def _first_for_fmax(x: Any, y: Any) -> Any:
     return (x >= y) | (y != y)
 
 
-fmax = binary("fmax", "fmax", lambda g, x, y: where(_first_for_fmax(x, y), g, zeros_as(g)), lambda g, x, y: where(_first_for_fmax(x, y), zeros_as(g), g), ("xy", "xy"), inplace=False)
-fmin = binary("fmin", "fmin", lambda g, x, y: where((x <= y) | (y != y), g, zeros_as(g)), lambda g, x, y: where((x <= y) | (y != y), zeros_as(g), g), ("xy", "xy"), inplace=False)
+fmax = binary("fmax", "fmax", lambda g, x, y: where(_first_for_fmax(x, y), g, zeros_as(g)), lambda g, x, y: where(_first_for_fmax(x, y), zeros_as(g), g), ("xy", "xy"), inplace=False, refuse=_refuse_complex("fmax"))
+fmin = binary("fmin", "fmin", lambda g, x, y: where((x <= y) | (y != y), g, zeros_as(g)), lambda g, x, y: where((x <= y) | (y != y), zeros_as(g), g), ("xy", "xy"), inplace=False, refuse=_refuse_complex("fmin"))
 atan2 = binary("atan2", half_as_float(lambda xp, x, y: xp.arctan2(x, y)), lambda g, x, y: g * (y / (x * x + y * y)), lambda g, x, y: g * (-x / (x * x + y * y)), ("xy", "xy"), result="float")
 hypot = binary("hypot", half_as_float(lambda xp, x, y: xp.hypot(x, y)), lambda g, x, y: g * (x / hypot(x, y)), lambda g, x, y: g * (y / hypot(x, y)), ("xy", "xy"))
 copysign = binary(

@@ -52,7 +52,7 @@ def _integer_power(x: Any, y: Any) -> Any:
     return np.where(y < 0, negative, safe)
 
 
-_power = binary("pow", _power_kernel, _dx, _dy, ("xy", "xy"), attach=False)
+_power = binary("pow", _power_kernel, _dx, _dy, ("xy", "xy"), unsupported="b", attach=False)
 
 
 def _pow(x: Any, y: Any) -> Any:
@@ -77,6 +77,8 @@ def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
             raise RuntimeError("Integers to negative integer powers are not allowed.")
         else:
             result = _power(input, exponent)
+    elif isinstance(input, Tensor) and isinstance(exponent, bool) and input._data.dtype.kind == "b":
+        result = input | (not exponent)  # type: ignore[operator]
     else:
         result = _power(input, exponent)
     return result if out is None else store(out, result)

@@ -75,7 +75,7 @@ class Parameter(Tensor, metaclass=_MarkedType):
         return memo[id(self)]
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
-        return "Parameter containing:\n" + super().__repr__(tensor_contents=tensor_contents)
+        return "Parameter containing:\n" + super().__repr__()
 
 
 class Buffer(Tensor, metaclass=_MarkedType):

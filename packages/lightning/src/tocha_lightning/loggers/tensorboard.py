@@ -139,18 +139,37 @@ class EventWriter:
         self, hparam_dict: Mapping[str, Any], metric_dict: Mapping[str, float], step: int | None = None
     ) -> None:
         """Hyperparameters, and the metrics by which runs are compared."""
-        from tensorboard.plugins.hparams import api, summary_v2
+        from google.protobuf.struct_pb2 import Value
+        from tensorboard.compat.proto.summary_pb2 import Summary, SummaryMetadata
+        from tensorboard.plugins.hparams import metadata
+        from tensorboard.plugins.hparams.api_pb2 import Experiment, HParamInfo, MetricInfo, MetricName, Status
+        from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData, SessionEndInfo, SessionStartInfo
 
-        plain = {
-            key: value if isinstance(value, (bool, int, float, str)) else str(value)
-            for key, value in hparam_dict.items()
+        values = {}
+        for key, value in hparam_dict.items():
+            if isinstance(value, bool):
+                values[key] = Value(bool_value=value)
+            elif isinstance(value, (int, float)):
+                values[key] = Value(number_value=value)
+            else:
+                values[key] = Value(string_value=str(value))
+        experiment = Experiment(
+            hparam_infos=[HParamInfo(name=key) for key in values],
+            metric_infos=[MetricInfo(name=MetricName(tag=key)) for key in metric_dict],
+        )
+        parts = {
+            metadata.EXPERIMENT_TAG: HParamsPluginData(experiment=experiment),
+            metadata.SESSION_START_INFO_TAG: HParamsPluginData(session_start_info=SessionStartInfo(hparams=values)),
+            metadata.SESSION_END_INFO_TAG: HParamsPluginData(
+                session_end_info=SessionEndInfo(status=Status.Value("STATUS_SUCCESS"))
+            ),
         }
-        self._add(summary_v2.hparams_config_pb(
-            hparams=[api.HParam(key) for key in plain], metrics=[api.Metric(key) for key in metric_dict]
-        ), None)  # fmt: skip
-        self._add(summary_v2.hparams_pb(plain), None)
-        for key, value in metric_dict.items():
-            self.add_scalar(key, value, step)
+        for tag, content in parts.items():
+            content.version = metadata.PLUGIN_DATA_VERSION
+            plugin = SummaryMetadata.PluginData(plugin_name=metadata.PLUGIN_NAME, content=content.SerializeToString())
+            self._add(Summary(value=[Summary.Value(tag=tag, metadata=SummaryMetadata(plugin_data=plugin))]), None)
+        for key, metric in metric_dict.items():
+            self.add_scalar(key, metric, step)
 
     def flush(self) -> None:
         """Write what was added."""

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import tocha
+from tocha_lightning.accelerators import Accelerator
 from tocha_lightning.callbacks.callback import Callback
 from tocha_lightning.core.datamodule import LightningDataModule
 from tocha_lightning.core.module import LightningModule
+from tocha_lightning.loggers import Logger
 from tocha_lightning.loggers.default import loggers_of
 from tocha_lightning.logging import LoggingConnector
 from tocha_lightning.loops import EvaluationLoop, FitLoop, PredictionLoop, TrainingEpochLoop
+from tocha_lightning.plugins import CheckpointIO, Precision
+from tocha_lightning.profilers import Profiler
+from tocha_lightning.strategies import Strategy
 from tocha_lightning.trainer.arguments import (
     check_barebones,
     check_clipping,
@@ -103,12 +109,12 @@ class Trainer(TrainerRun):
     def __init__(
         self,
         *,
-        accelerator: Any = "auto",
-        strategy: Any = "auto",
+        accelerator: str | Accelerator = "auto",
+        strategy: str | Strategy = "auto",
         devices: list[int] | str | int = "auto",
         num_nodes: int = 1,
-        precision: Any = None,
-        logger: Any = None,
+        precision: int | str | None = None,
+        logger: Logger | Iterable[Logger] | bool | None = None,
         callbacks: list[Callback] | Callback | None = None,
         fast_dev_run: int | bool = False,
         max_epochs: int | None = None,
@@ -135,13 +141,13 @@ class Trainer(TrainerRun):
         benchmark: bool | None = None,
         inference_mode: bool = True,
         use_distributed_sampler: bool = True,
-        profiler: Any = None,
+        profiler: Profiler | str | None = None,
         detect_anomaly: bool = False,
         barebones: bool = False,
-        plugins: Any = None,
+        plugins: Precision | CheckpointIO | list[Precision | CheckpointIO] | None = None,
         sync_batchnorm: bool = False,
         reload_dataloaders_every_n_epochs: int = 0,
-        default_root_dir: str | os.PathLike[str] | None = None,
+        default_root_dir: str | Path | None = None,
         enable_autolog_hparams: bool = True,
         model_registry: str | None = None,
     ) -> None:

@@ -16,26 +16,30 @@ LSTM_GATES = (0, 3, 1, 2)  # i o f c, of i f g o
 GRU_GATES = (1, 0, 2)  # z r h, of r z n
 
 
-def _reordered(b: Builder, w: Array, gates: tuple[int, ...]) -> Array:
-    """The rows of a weight or bias with the blocks of its gates in ONNX's order."""
-    data = b.data(w)
-    if data is not None:
-        blocks = np.split(data, len(gates))
-        name = f"{w.name}/onnx_order"
-        found = b.kept.get(name)
-        if found is None:
-            found = b.kept[name] = b.initializer(name, np.concatenate([blocks[g] for g in gates]))
-        return found
-    parts = b.add("Split", w, outputs=len(gates), axis=0, num_outputs=len(gates) if b.opset >= 18 else None)
-    return b.Concat(*[parts[g] for g in gates], axis=0)
+def _reordered(data: np.ndarray, gates: tuple[int, ...]) -> np.ndarray:
+    blocks = np.split(data, len(gates))
+    return np.concatenate([blocks[g] for g in gates])
+
+
+def _stacked(b: Builder, parts: tuple[Array, ...], gates: tuple[int, ...], name: str) -> Array:
+    """Weights, or the two biases, with the blocks of their gates in ONNX's order, behind a dimension of directions."""
+    arrays = [b.data(part) for part in parts]
+    if all(data is not None for data in arrays):
+        key = "/".join([parts[0].name, name])
+        if key not in b.kept:
+            made = np.concatenate([_reordered(data, gates) for data in arrays if data is not None])[None]
+            b.kept[key] = b.initializer(key, made)
+        return b.kept[key]
+    blocks: list[Array] = []
+    for part in parts:
+        found = b.add("Split", part, outputs=len(gates), axis=0, num_outputs=len(gates) if b.opset >= 18 else None)
+        blocks += [found[g] for g in gates] if len(gates) > 1 else [part]
+    return b.unsqueeze(b.Concat(*blocks, axis=0) if len(blocks) > 1 else blocks[0], (0,))
 
 
 def _weights(b: Builder, gates: tuple[int, ...], w_ih: Array, w_hh: Array, b_ih: Array | None, b_hh: Array | None) -> list:
-    order = (lambda w: w) if len(gates) == 1 else (lambda w: _reordered(b, w, gates))
-    bias = None
-    if b_ih is not None and b_hh is not None:
-        bias = b.unsqueeze(b.Concat(order(b_ih), order(b_hh), axis=0), (0,))
-    return [b.unsqueeze(order(w_ih), (0,)), b.unsqueeze(order(w_hh), (0,)), bias]
+    bias = None if b_ih is None or b_hh is None else _stacked(b, (b_ih, b_hh), gates, "B")
+    return [_stacked(b, (w_ih,), gates, "W"), _stacked(b, (w_hh,), gates, "R"), bias]
 
 
 class _Sequence:

@@ -11,13 +11,14 @@ from ..builder import Array, Builder
 from ..registry import lowering
 
 NP_INT64 = np.dtype("int64")
+LARGEST = {"float16": 65504.0, "bfloat16": 3.38953139e38, "float32": 3.40282347e38, "float64": 1.7976931348623157e308}
 
 
 def ordered(b: Builder, x: Array, dim: int, k: Any, largest: bool) -> tuple[Array, Array]:
     """The first ``k`` elements in order and their places; of equal ones the first in the array, NaN as the largest."""
     key = b.cast(x, np.uint8) if x.dtype.kind == "b" else x
     if x.is_float:  # onnxruntime's order of NaN depends on where it stands
-        key = b.Where(b.IsNaN(x), b.constant(math.inf, x.dtype), x)
+        key = b.Where(b.IsNaN(x), b.constant(math.inf, x.dtype), b.Min(x, LARGEST[x.dtype.name]))
     _, index = b.add("TopK", key, b.size(k), outputs=2, axis=dim, largest=int(largest), sorted=1)
     return b.GatherElements(x, index, axis=dim), index
 

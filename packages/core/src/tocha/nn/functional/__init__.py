@@ -11,5 +11,6 @@ from .losses import *
 from .normalization import *
 from .padding import *
 from .pooling import *
+from .sequence import *
 from .sparse import *
 from .vision import *

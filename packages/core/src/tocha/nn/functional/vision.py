@@ -6,9 +6,15 @@ import warnings
 from typing import Any
 
 from ..._core.tensor import Tensor
+from ..._ops.folding import fold, unfold
+from ..._ops.grid_sampling import affine_grid, grid_sample
 from ..._ops.interpolation import interpolate
+from ..._ops.shuffling import channel_shuffle, native_channel_shuffle, pixel_shuffle, pixel_unshuffle
 
-__all__ = ["interpolate", "upsample", "upsample_bilinear", "upsample_nearest"]
+__all__ = [
+    "affine_grid", "channel_shuffle", "fold", "grid_sample", "interpolate", "native_channel_shuffle", "pixel_shuffle",
+    "pixel_unshuffle", "unfold", "upsample", "upsample_bilinear", "upsample_nearest",
+]  # fmt: skip
 
 
 def upsample(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None) -> Tensor:
