@@ -47,7 +47,7 @@ def test_char_gpt_writes_a_sample(tmp_path, tokenizer):
     out = tmp_path / "runs" / "char_gpt"
     assert sorted(path.name for path in out.iterdir()) == ["model.pt", "sample.txt", "tokenizer.json"]
     sample = (out / "sample.txt").read_text(encoding="utf-8")
-    assert len(sample) >= 30 and sample.strip() in shown
+    assert len(sample) > 10 and sample.strip() in shown
 
 
 def test_quickstart_leaves_everything_it_promises(tmp_path):

@@ -253,6 +253,8 @@ def test_a_killed_worker_is_reported_at_once():
         list(iterator)
     assert time.monotonic() - started < 5
     assert gone(pids)
+    with pytest.raises(RuntimeError, match="iterate over the DataLoader again"):
+        next(iterator)
 
 
 def test_a_worker_that_exits_is_reported():

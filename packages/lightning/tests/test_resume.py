@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 
 import tocha
 import tocha_lightning as L
-from tocha_lightning.callbacks import EarlyStopping, ModelCheckpoint
+from tocha_lightning.callbacks import EarlyStopping, ModelCheckpoint, StochasticWeightAveraging
 
 # a resumed run finds the checkpoints of the first
 pytestmark = pytest.mark.filterwarnings("ignore:Checkpoint directory")
@@ -45,14 +48,26 @@ def make_model(lightning: Any, scheduler: str) -> Any:
     return Model(dropout=0.3)
 
 
-def train(lightning: Any, scheduler: str, checkpoint: dict[str, Any], kill: int | None = None, ckpt_path: Any = None,
-          seed: int = 0, generator: bool = False, workers: int = 0, **arguments: Any) -> Any:  # fmt: skip
+def train(
+    lightning: Any,
+    scheduler: str,
+    checkpoint: dict[str, Any],
+    kill: int | None = None,
+    ckpt_path: Any = None,
+    seed: int = 0,
+    generator: bool = False,
+    workers: int = 0,
+    swa: bool = False,
+    **arguments: Any,
+) -> Any:
     """A run with everything random; returns the model, or None where it was killed."""
     L.seed_everything(seed, verbose=False)
     model = make_model(lightning, scheduler)
     own = tocha.Generator() if generator else None
     train_loader = lightning.loader(14, 2, shuffle=True, generator=own, num_workers=workers)
     callbacks: list[Any] = [ModelCheckpoint(lightning.path / "ckpt", filename="{step}", save_top_k=-1, **checkpoint)]
+    if swa:
+        callbacks.append(StochasticWeightAveraging(0.02, swa_epoch_start=2, annealing_epochs=1))
     if kill is not None:
         callbacks.append(Kill(kill))
     trainer = lightning.trainer(max_epochs=3, callbacks=callbacks, **arguments)
@@ -72,9 +87,11 @@ def equal(a: Any, b: Any) -> bool:
     return all(bool((x == y).all()) for x, y in zip(a.state_dict().values(), b.state_dict().values(), strict=True))
 
 
+@pytest.mark.parametrize("swa", [False, True])
 @pytest.mark.parametrize("kill", range(1, 21))
-def test_killed_at_any_step(lightning: Any, kill: int) -> None:
-    options = {"scheduler": "step", "checkpoint": {"every_n_train_steps": 1}, "accumulate_grad_batches": 2}
+def test_killed_at_any_step(lightning: Any, kill: int, swa: bool) -> None:
+    options = {"scheduler": "epoch" if swa else "step", "checkpoint": {"every_n_train_steps": 1},
+               "accumulate_grad_batches": 2, "swa": swa}  # fmt: skip
     whole = train(lightning, **options)
     for file in (lightning.path / "ckpt").iterdir():
         file.unlink()
@@ -84,6 +101,67 @@ def test_killed_at_any_step(lightning: Any, kill: int) -> None:
     resumed = train(lightning, ckpt_path=path, seed=99 if path else 0, **options)
     assert equal(whole, resumed)
     assert whole.seen[-len(resumed.seen) :] == resumed.seen
+
+
+CHILD = """
+import os, sys
+import tocha
+import tocha_lightning as L
+from tocha_lightning.callbacks import ModelCheckpoint
+
+class Model(L.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.net = tocha.nn.Sequential(tocha.nn.Linear(3, 4), tocha.nn.Dropout(0.3), tocha.nn.Linear(4, 1))
+    def training_step(self, batch, batch_idx):
+        return (self.net(batch[0]) - batch[1]).pow(2).mean()
+    def configure_optimizers(self):
+        optimizer = tocha.optim.Adam(self.parameters(), lr=0.05)
+        return [optimizer], [tocha.optim.lr_scheduler.StepLR(optimizer, 1, 0.7)]
+
+class Kill(L.Callback):
+    def on_train_batch_start(self, trainer, pl_module, batch, batch_idx):
+        if trainer.fit_loop.epoch_loop.total_batch_idx == int(os.environ["KILL_AT"]):
+            os.kill(os.getpid(), 9)
+
+folder, resume = sys.argv[1], sys.argv[2] == "resume"
+if os.environ["KILL_AT"] == "writing":
+    save = tocha.save
+    def half(obj, file):
+        if obj["global_step"] == 6:
+            file.write(b"half a file")
+            file.flush()
+            os.kill(os.getpid(), 9)
+        save(obj, file)
+    tocha.save = half
+L.seed_everything(99 if resume else 0, verbose=False)
+x = tocha.linspace(-1, 1, 42).reshape(14, 3)
+data = tocha.utils.data.DataLoader(tocha.utils.data.TensorDataset(x, x[:, :1]), batch_size=2, shuffle=True)
+callbacks = [ModelCheckpoint(folder, every_n_train_steps=1, save_last=True)]
+if os.environ["KILL_AT"].isdigit():
+    callbacks.append(Kill())
+trainer = L.Trainer(max_epochs=3, accelerator="cpu", logger=False, enable_progress_bar=False, callbacks=callbacks,
+                    accumulate_grad_batches=2, enable_model_summary=False, default_root_dir=folder)
+model = Model()
+trainer.fit(model, data, ckpt_path="last" if resume else None)
+tocha.save(model.state_dict(), os.path.join(folder, "weights.pt"))
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
+def test_processes_that_are_killed(tmp_path: Any) -> None:
+    def run(folder: Any, mode: str, kill_at: str) -> int:
+        arguments = [sys.executable, "-c", CHILD, str(folder), mode]
+        return subprocess.run(arguments, env={**os.environ, "KILL_AT": kill_at}, capture_output=True).returncode
+
+    assert run(tmp_path / "whole", "start", "never") == 0
+    whole = tocha.load(tmp_path / "whole" / "weights.pt")
+    for kill_at in ("5", "writing", "17"):
+        folder = tmp_path / kill_at
+        assert run(folder, "start", kill_at) == -signal.SIGKILL
+        assert run(folder, "resume", "never") == 0
+        resumed = tocha.load(folder / "weights.pt")
+        assert all(bool((whole[key] == resumed[key]).all()) for key in whole), kill_at
 
 
 @pytest.mark.parametrize("scheduler", ["epoch", "plateau"])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -57,17 +57,15 @@ class Array:
 class Builder:
     """The nodes and initializers of one graph under construction, for one opset."""
 
-    def __init__(self, opset: int, environment: Any = None, prefix: str = "") -> None:
+    def __init__(self, opset: int, environment: Any = None) -> None:
         self.opset = opset
         self.shapes = Shapes(self, environment)
         self.nodes: list[onnx.NodeProto] = []
         self.initializers: dict[str, np.ndarray] = {}
         self.kept: dict[str, Array] = {}  # arrays that a lowering made of others, by a name of its own
         self.notes: dict[str, None] = {}
-        self.functions: dict[str, onnx.FunctionProto] = {}
         self._scope = ("", "")
         self._names: dict[str, int] = {}
-        self._prefix = prefix
         self._seen: dict[Any, list[str]] = {}
         self._by_content: dict[Any, Array] = {}
 
@@ -75,7 +73,6 @@ class Builder:
 
     def unique(self, name: str) -> str:
         """``name``, or ``name_1`` and so on where it is taken."""
-        name = self._prefix + name
         if name not in self._names:
             self._names[name] = 0
             return name
@@ -230,6 +227,46 @@ class Builder:
         if key[-1] is not None:
             self._seen[key] = made
         return made
+
+    # -- loops -----------------------------------------------------------------------------------------------------
+
+    def loop(self, count: Any, states: Sequence[Array], body: Callable[..., Sequence[Array]]) -> tuple[Array, ...]:
+        """``states = body(builder, i, *states)`` for each ``i`` below ``count``; the states keep their types.
+
+        ``body`` gets a builder of its own, and may read everything that was made before.
+        """
+        inner = self._inside()
+        names = [self.unique("loop/state") for _ in states]
+        step, going = self.unique("loop/step"), self.unique("loop/going")
+        given = [Array(name, state.dtype, state.shape) for name, state in zip(names, states)]
+        made = body(inner, Array(step, NP_INT64, ()), *given)
+        outputs = []
+        for result, state in zip(made, states):
+            if result.dtype != state.dtype:
+                raise TypeError(f"expected a state of {state.dtype} to stay one, got {result}")
+            outputs.append(self.unique("loop/next"))
+            inner.nodes.append(helper.make_node("Identity", [result.name], [outputs[-1]]))
+        still = self.unique("loop/still")
+        inner.nodes.append(helper.make_node("Identity", [going], [still]))
+        info = lambda name, dtype: helper.make_tensor_value_info(name, onnx_type(np.dtype(dtype)), None)  # noqa: E731
+        scalar = lambda name, dtype: helper.make_tensor_value_info(name, onnx_type(np.dtype(dtype)), [])  # noqa: E731
+        graph = helper.make_graph(
+            inner.nodes, self.unique("loop"),
+            [scalar(step, np.int64), scalar(going, np.bool_), *[info(a.name, a.dtype) for a in given]],
+            [scalar(still, np.bool_), *[info(n, s.dtype) for n, s in zip(outputs, states)]],
+        )  # fmt: skip
+        total = count if isinstance(count, Array) else self.scalar(count)
+        names = self._node("Loop", [total.name, "", *[s.name for s in states]], len(states), {"body": graph})
+        return tuple(Array(name, state.dtype, state.shape) for name, state in zip(names, states))
+
+    def _inside(self) -> Builder:
+        """A builder for a subgraph: it shares names and arrays, and sees the nodes that are there, but keeps its own."""
+        inner = Builder(self.opset)
+        inner.initializers, inner.notes, inner.kept = self.initializers, self.notes, self.kept
+        inner._names, inner._by_content, inner._scope = self._names, self._by_content, self._scope
+        inner._seen = dict(self._seen)
+        inner.shapes = self.shapes.inside(inner)
+        return inner
 
     # -- what several lowerings need -------------------------------------------------------------------------------
 

@@ -105,6 +105,9 @@ def lower(
     refused: dict[str, str] = {}
     for node in graph.nodes:
         _lower_node(b, node, arrays, refused)
+    for value in graph.outputs:
+        if value not in arrays and not refused:
+            refused[value.name] = f"the output {value.name} is {value.dtype.name}, which ONNX has no operators for"
     if refused:
         raise UnsupportedOperatorError("this program has no ONNX form:\n" + "\n".join(f"  {text}" for text in refused.values()))
     names = {value: array.name for value, array in arrays.items()}
@@ -130,12 +133,14 @@ def _lower_node(b: Builder, node: Node, arrays: dict[Value, Array], refused: dic
     except KeyError:  # an input comes from an operator that was refused
         return
     source = str(node.source) if node.source else ""
+    if any(value.dtype.kind == "c" for value in (*node.inputs, *node.outputs)):
+        refused.setdefault(node.name, _refusal(node, source, "complex numbers have no place in onnxruntime"))
+        return
     with b.at(node.module, source):
         try:
             results = find(node.name)(b, *arguments, *node.attributes)
         except Unsupported as error:
-            place = f" in module {node.module!r}" if node.module else ""
-            refused.setdefault(node.name, f"{node.name}{place}, at {source}: {error.reason}")
+            refused.setdefault(node.name, _refusal(node, source, error.reason))
             return
         except Exception as error:
             error.add_note(f"while lowering {node} with attributes {node.attributes}, from {source}")
@@ -145,6 +150,11 @@ def _lower_node(b: Builder, node: Node, arrays: dict[Value, Array], refused: dic
             if array is not None:
                 arrays[value] = Array(b.cast(array, value.dtype).name, value.dtype, value.shape)
                 b.shapes.bind(arrays[value])
+
+
+def _refusal(node: Node, source: str, reason: str) -> str:
+    place = f" in module {node.module!r}" if node.module else ""
+    return f"{node.name}{place}, at {source}: {reason}"
 
 
 def _arrays(item: Any, arrays: dict[Value, Array]) -> Any:

@@ -30,6 +30,12 @@ class Shapes:
             if is_symbolic(n) and self._environment is not None and str(n) in self._environment.symbols:
                 self._symbols.setdefault(str(n), (x, axis))
 
+    def inside(self, builder: Builder) -> Shapes:
+        """The same for a builder of a subgraph."""
+        inner = Shapes(builder, self._environment)
+        inner._symbols, inner._cache = dict(self._symbols), dict(self._cache)
+        return inner
+
     def same(self, a: Any, b: Any) -> bool:
         """Whether two shapes are known to be equal, without a guard."""
         return structural_key(tuple(a)) == structural_key(tuple(b))

@@ -266,7 +266,10 @@ class Tensor:
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        return func(*args, **(kwargs or {}))
+        """What PyTorch calls when one of its functions meets our tensor: our function of the same name runs instead."""
+        from .interop import counterpart
+
+        return counterpart(func)(*args, **(kwargs or {}))
 
 
 class Size(tuple):

@@ -14,8 +14,8 @@ from .._core.devices import as_device
 from .._core.families import method, operator
 from .._core.inplace import check_writable, write_back
 from .._core.record import ABSTRACT
+from .._core.templates import broadcast_error
 from .._core.tensor import Size, Tensor, wrap
-from .movement import expanded_size
 
 __all__ = ["clone", "get_device", "is_complex", "is_floating_point", "is_signed", "is_tensor", "numel", "result_type"]
 
@@ -236,16 +236,22 @@ def tolist(self: Tensor) -> Any:
     return (raw.astype(np.float32) if raw.dtype.kind == "V" else raw).tolist()
 
 
+def _number(self: Tensor) -> Any:
+    if self._data.size != 1:
+        raise ValueError("only one element tensors can be converted to Python scalars")
+    return item(self)
+
+
 def to_float(self: Tensor) -> float:
-    return float(item(self))
+    return float(_number(self))
 
 
 def to_int(self: Tensor) -> int:
-    return int(item(self))
+    return int(_number(self))
 
 
 def to_complex(self: Tensor) -> complex:
-    return complex(item(self))
+    return complex(_number(self))
 
 
 def to_index(self: Tensor) -> int:
@@ -259,7 +265,9 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     if not isinstance(src, Tensor):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
     check_writable(self)
-    expanded_size(src._data.shape, tuple(self._data.shape))
+    shape = src._data.shape
+    if len(shape) > len(self._data.shape) or any(n != 1 and n != m for n, m in zip(reversed(shape), reversed(self._data.shape))):
+        raise broadcast_error(self._data.shape, shape)
     if type(src._data) is not type(self._data):
         src = _to_device(src, self.device) if type(self._data) not in ABSTRACT and type(src._data) not in ABSTRACT else src
     return write_back(self, src, broadcast=True)

@@ -180,6 +180,9 @@ def _has_array_like(data: Any) -> bool:
 def _ragged(data: Any, want: np.dtype | None) -> np.ndarray:
     """Sequences of tensors or arrays, and the error for sequences whose lengths differ."""
     items = [d._data if isinstance(d, Tensor) else d for d in data]
+    if isinstance(items[0], (int, float)) and any(isinstance(i, (list, tuple)) for i in items):
+        wrong = next(type(i).__name__ for i in items if isinstance(i, (list, tuple)))
+        raise TypeError(f"'{wrong}' object cannot be interpreted as an integer" if isinstance(items[0], int) else f"must be real number, not {wrong}")
     parts = [arrays.to_host(i) if not isinstance(i, (list, tuple)) else array_of(i) for i in items]
     parts = [p if isinstance(p, np.ndarray) else array_of(p) for p in parts]
     shapes = {p.shape for p in parts}

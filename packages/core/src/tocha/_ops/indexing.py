@@ -266,7 +266,7 @@ def _as_index(i: Any, x: Tensor) -> Any:
         return i
     if hasattr(i, "__index__"):
         return i.__index__()
-    raise TypeError(
+    raise IndexError(
         "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
         f"{type(i).__name__})"
     )

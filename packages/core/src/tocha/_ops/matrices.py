@@ -165,6 +165,8 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
     if p == "nuc":
         dims = (-2, -1) if dim is None else dim
         return linalg.matrix_norm(input, "nuc", dims, keepdim, dtype=dtype, out=out)
+    if isinstance(p, str) and p != "fro":
+        raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
     order = 2.0 if p is None or p == "fro" else p
     return linalg.vector_norm(input, order, dim, keepdim, dtype=dtype, out=out)
 

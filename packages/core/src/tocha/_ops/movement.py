@@ -255,7 +255,7 @@ def cat(tensors: Any, dim: Any = 0, *, out: Any = None, axis: Any = None) -> Ten
     if axis is not None:
         dim = axis
     if not tensors:
-        raise RuntimeError("torch.cat(): expected a non-empty list of Tensors")
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     for i, x in enumerate(tensors):
         if not isinstance(x, Tensor):
             raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}")

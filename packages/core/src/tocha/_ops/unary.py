@@ -18,7 +18,18 @@ __all__ = [
 
 # ---------------------------------------------------------------- powers, exponentials, logarithms
 
-neg = unary("neg", "negative", lambda g: -g, floating=False, linear=True)
+
+
+def _negative(xp: Any, x: Any) -> Any:
+    if x.dtype.kind == "b":
+        raise RuntimeError(
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+            "`logical_not()` operator instead."
+        )
+    return xp.negative(x)
+
+
+neg = unary("neg", _negative, lambda g: -g, floating=False, linear=True)
 exp = unary("exp", "exp", lambda g, y: g * y, "y")
 exp2 = unary("exp2", lambda xp, x: xp.exp2(x) if x.dtype.kind != "c" else xp.exp(x * math.log(2)), lambda g, y: g * y * math.log(2), "y")
 expm1 = unary("expm1", "expm1", lambda g, y: g * (y + 1), "y")

@@ -165,7 +165,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 # ---------------------------------------------------------------- smooth units
 
 
-def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """``x * Phi(x)`` with the normal distribution's Phi, or its tanh approximation (https://arxiv.org/abs/1606.08415).
 
     Args:

@@ -1,6 +1,8 @@
 """The layers."""
 
 from .activation import *
+from .adaptive import *
+from .attention import *
 from .batchnorm import *
 from .container import *
 from .conv import *
@@ -15,3 +17,4 @@ from .normalization import *
 from .pooling import *
 from .rnn import *
 from .sparse import *
+from .transformer import *

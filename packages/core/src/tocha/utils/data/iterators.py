@@ -216,6 +216,8 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
         timeout = self._timeout
         busy = {worker.channel.connection: worker for worker in self._workers if worker.active}
+        if not busy:
+            raise RuntimeError("The workers of this iterator have stopped; iterate over the DataLoader again")
         ready = wait(list(busy), timeout if timeout > 0 else None)
         if not ready:
             raise RuntimeError(f"DataLoader timed out after {timeout} seconds")
