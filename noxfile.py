@@ -24,6 +24,8 @@ nox.options.error_on_missing_interpreters = True
 ROOT = Path(__file__).parent
 VERSIONS = ["3.11", "3.12", "3.13"]
 MODULES = {"core": "tocha"} | {name: f"tocha_{name}" for name in ("vision", "text", "lightning", "onnx")}
+# whose tests say more when these are there
+EXTRAS = {"lightning": "cli,monitor,rich,tensorboard"}
 TORCH = "torch==2.13.0"
 # what is added to the labels of a sweep's totals -> script in tests/conformance and its arguments
 SWEEPS = [
@@ -80,13 +82,17 @@ def pytest(session: nox.Session, *arguments: str) -> None:
 def tests(session: nox.Session, package: str) -> None:
     """One package's tests beside what it declares alone; ``cross``: those across packages. ``nox -s 'tests(core)'``."""
     if package == "cross":
-        session.install(*paths(*MODULES), *test_tools(MODULES))
+        session.install(*paths(*MODULES), *test_tools(MODULES), "hatchling>=1.27", "matplotlib>=3.8")
         pytest(session, "tests", "docs", "README.md", "README.pt-BR.md", "--doctest-glob=*.md")
         return
     session.install(*paths(package))
     session.run("python", "-P", "-W", "error", "tests/import_all.py", MODULES[package])
     session.install(*test_tools([package]))
-    pytest(session, f"packages/{package}/tests", "--doctest-modules", "--pyargs", MODULES[package])
+    arguments = [f"packages/{package}/tests", "--doctest-modules", "--pyargs", MODULES[package]]
+    pytest(session, *arguments)
+    if package in EXTRAS:  # the first run showed that they are not needed
+        session.install(f"{paths(package)[-1]}[{EXTRAS[package]}]", "matplotlib>=3.8")
+        pytest(session, *arguments)
 
 
 @nox.session(reuse_venv=True)
@@ -167,7 +173,7 @@ def build(session: nox.Session) -> None:
 @nox.session(reuse_venv=True)
 def quickstart(session: nox.Session) -> None:
     """Train a convolutional network on real digits and export it: ``nox -s quickstart -- --data fashion-mnist``."""
-    session.install(*paths("vision", "lightning", "onnx"), "matplotlib")
+    session.install(*paths("vision", "lightning", "onnx"), "matplotlib>=3.8")
     session.run("python", "examples/quickstart.py", *session.posargs)
 
 

@@ -17,7 +17,9 @@ ROOT = Path(__file__).parent.parent
 SIBLINGS = ["vision", "text", "lightning", "onnx"]
 MODULES = {"core": "tocha"} | {name: f"tocha_{name}" for name in SIBLINGS}
 # import name -> distribution, where the two differ
-DISTRIBUTIONS = {"PIL": "pillow", "cupy": "cupy-cuda12x", "cupyx": "cupy-cuda12x", "yaml": "pyyaml"}
+DISTRIBUTIONS = {
+    "PIL": "pillow", "cupy": "cupy-cuda12x", "cupyx": "cupy-cuda12x", "google": "protobuf", "yaml": "pyyaml",
+}
 # imported only where it is there already: threadpoolctl to tell more, matplotlib to close a figure that the user made
 OPPORTUNISTIC = {"core": {"threadpoolctl"}, "lightning": {"matplotlib"}}
 # the methods of these classes are CuPy's, and so is their documentation

@@ -124,7 +124,7 @@ def test_expanded_memory_cannot_be_written() -> None:
     [
         (lambda: tocha.ones(2, dtype=tocha.int64).add_(1.5), "result type Float can't be cast to the desired output type Long"),
         (lambda: tocha.ones(2).add_(tocha.ones(3, 2)), r"output with shape \[2\] doesn't match the broadcast shape \[3, 2\]"),
-        (lambda: tocha.ones(2).copy_(tocha.ones(3)), "must match the existing size"),
+        (lambda: tocha.ones(2).copy_(tocha.ones(3)), "must match the size of tensor b"),
     ],
 )
 def test_writes_that_do_not_fit(write, text) -> None:

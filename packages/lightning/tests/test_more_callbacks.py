@@ -17,6 +17,7 @@ from tocha_lightning.callbacks import (
     EMAWeightAveraging,
     LearningRateFinder,
     ModelCheckpoint,
+    ModelPruning,
     RichModelSummary,
     RichProgressBar,
     SpikeDetection,
@@ -401,3 +402,61 @@ def test_rich_bar_and_summary(lightning: Any) -> None:
     trainer.test(lightning.Small(), lightning.loader(4), verbose=False)
     text = stream.getvalue()
     assert "Epoch 1/1" in text and "6/6" in text and "val_loss" in text and "Testing" in text
+
+
+@pytest.mark.parametrize("globally", [True, False])
+def test_pruning(lightning: Any, globally: bool) -> None:
+    class Model(lightning.Plain):
+        def __init__(self) -> None:
+            super().__init__()
+            self.hidden = tocha.nn.Linear(3, 8)
+            self.layer = tocha.nn.Linear(8, 1)
+
+        def forward(self, x: Any) -> Any:
+            return self.layer(self.hidden(x).relu())
+
+    model = Model()
+    pruning = ModelPruning("l1_unstructured", parameter_names=["weight"], amount=0.5, use_global_unstructured=globally,
+                           apply_pruning=lambda epoch: epoch == 0, use_lottery_ticket_hypothesis=False)  # fmt: skip
+    checkpoint = ModelCheckpoint(lightning.path / "c", filename="m")
+    lightning.trainer(callbacks=[pruning, checkpoint]).fit(model, lightning.loader())
+    zeros = [int((module.weight == 0).sum()) for module in (model.hidden, model.layer)]
+    assert sum(zeros) == 16 and (globally or zeros == [12, 4])
+    assert sorted(model.state_dict()) == ["hidden.bias", "hidden.weight", "layer.bias", "layer.weight"]
+    saved = tocha.load(lightning.path / "c" / "m.ckpt")["state_dict"]
+    assert sorted(saved) == sorted(model.state_dict()) and int((saved["hidden.weight"] == 0).sum()) == zeros[0]
+
+
+def test_pruning_gives_the_rest_its_first_values(lightning: Any) -> None:
+    model = lightning.Plain()
+    first = model.layer.weight.detach().clone()
+    pruning = ModelPruning(
+        "random_unstructured", [(model.layer, "weight")], amount=1, make_pruning_permanent=False, verbose=2
+    )
+    lightning.trainer(max_epochs=1, callbacks=[pruning], enable_checkpointing=False).fit(model, lightning.loader())
+    assert bool((model.layer.weight_orig == first).all()) and pruning.statistics() == [(1, 3)]
+    assert int((model.layer.weight == 0).sum()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"pruning_fn": "sparkle"}, "`pruning_fn` has to be"),
+        ({"pruning_fn": "ln_structured", "use_global_unstructured": False}, "`pruning_dim` should be provided"),
+        ({"pruning_fn": "ln_structured", "use_global_unstructured": False, "pruning_dim": 0}, "`pruning_norm` should"),
+        ({"pruning_fn": "random_structured", "pruning_dim": 0}, "Only unstructured pruning"),
+        ({"pruning_fn": "l1_unstructured", "amount": "half"}, "`amount` should be provided"),
+        ({"pruning_fn": "l1_unstructured", "verbose": 3}, "`verbose` must be"),
+    ],
+)
+def test_pruning_that_cannot_work(arguments: Any, message: str) -> None:
+    with pytest.raises(MisconfigurationException, match=message):
+        ModelPruning(**arguments)
+
+
+def test_structured_pruning(lightning: Any) -> None:
+    model = lightning.Plain()
+    pruning = ModelPruning("ln_structured", [(model.layer, "weight")], use_global_unstructured=False, amount=1,
+                           pruning_dim=1, pruning_norm=2)  # fmt: skip
+    lightning.trainer(max_epochs=1, callbacks=[pruning], enable_checkpointing=False).fit(model, lightning.loader())
+    assert int((model.layer.weight == 0).sum()) == 1

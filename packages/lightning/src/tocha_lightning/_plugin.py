@@ -8,10 +8,10 @@ from tocha.plugins import hookimpl
 CALLBACKS = (
     "BackboneFinetuning", "BatchSizeFinder", "DeviceStatsMonitor", "EMAWeightAveraging", "EarlyStopping",
     "GradientAccumulationScheduler", "LambdaCallback", "LearningRateFinder", "LearningRateMonitor", "ModelCheckpoint",
-    "ModelSummary", "OnExceptionCheckpoint", "RichModelSummary", "RichProgressBar", "SpikeDetection",
+    "ModelPruning", "ModelSummary", "OnExceptionCheckpoint", "RichModelSummary", "RichProgressBar", "SpikeDetection",
     "StochasticWeightAveraging", "TextProgressBar", "ThroughputMonitor", "Timer", "WeightAveraging",
 )  # fmt: skip
-LOGGERS = ("CSVLogger", "TensorBoardLogger")
+LOGGERS = ("CSVLogger", "MLFlowLogger", "TensorBoardLogger", "WandbLogger")
 COMMANDS = ("fit", "validate", "test", "predict")
 
 

@@ -7,6 +7,7 @@ import platform
 import sys
 from collections.abc import Iterator
 from importlib import metadata
+from typing import Any
 
 Lines = Iterator[tuple[str, str]]
 
@@ -35,7 +36,8 @@ def blas() -> str:
                 f"{pool['internal_api']} {pool['version']}, {pool.get('architecture', 'unknown')} kernels, "
                 f"{pool['num_threads']} threads" for pool in pools
             )
-    built: dict = np.show_config(mode="dicts")["Build Dependencies"]["blas"]  # type: ignore[call-overload,index]
+    configuration: Any = np.show_config(mode="dicts")
+    built = configuration["Build Dependencies"]["blas"]
     return f"{built.get('name', 'unknown')} {built.get('version', '')}, as NumPy was built"
 
 

@@ -86,8 +86,23 @@ def module_of(raw: Any) -> Any:
 
 
 def to_host(raw: Any) -> np.ndarray:
+    """The values of a raw array in the host's memory.
+
+    Raises:
+        TracingError: it is a value of a trace. NotImplementedError: it is on the meta device, without values.
+    """
+    if type(raw) is np.ndarray:
+        return raw
     module = _by_type.get(type(raw))
-    return raw if module is None else module.to_host(raw)
+    if module is not None:
+        return module.to_host(raw)
+    if getattr(type(raw), "records", False):
+        from .._trace.tracer import TracingError
+
+        raise TracingError.for_value(raw, "this operation")
+    if hasattr(type(raw), "records"):
+        raise NotImplementedError("this operation needs the values of a tensor on the meta device, which has none")
+    return raw
 
 
 def to_device(raw: Any, target: device) -> Any:

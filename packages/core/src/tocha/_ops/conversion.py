@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._core import arrays, dtypes
-from .._core.broadcast import operators
+from .._core.broadcast import broadcast_two, operators
 from .._core.casting import cast
 from .._core.devices import device as Device
 from .._core.devices import as_device
@@ -267,7 +267,11 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     check_writable(self)
     shape = src._data.shape
     if len(shape) > len(self._data.shape) or any(n != 1 and n != m for n, m in zip(reversed(shape), reversed(self._data.shape))):
-        raise broadcast_error(self._data.shape, shape)
+        try:
+            common = broadcast_two(self._data.shape, shape)
+        except RuntimeError:
+            raise broadcast_error(self._data.shape, shape) from None
+        raise RuntimeError(f"output with shape {list(self._data.shape)} doesn't match the broadcast shape {list(common)}")
     if type(src._data) is not type(self._data):
         src = _to_device(src, self.device) if type(self._data) not in ABSTRACT and type(src._data) not in ABSTRACT else src
     return write_back(self, src, broadcast=True)

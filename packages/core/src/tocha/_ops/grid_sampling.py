@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._core.broadcast import operators
-from .._core.dtypes import NP_FLOAT32, NP_INT64
+from .._core.dtypes import NP_INT64
 from .._core.families import operator
 from .._core.templates import expected_tensor, scalar_type_name
 from .._core.tensor import Tensor
@@ -126,9 +126,6 @@ def _neighbours(coordinate: Any, size: Any, mode: str, padding: str, align_corne
 
 def _sample(input: Tensor, grid: Tensor, mode: str, padding: str, align_corners: bool) -> Tensor:
     view, permute = operators["view"], operators["permute"]
-    dtype = input._data.dtype
-    if dtype.itemsize == 2:
-        input, grid = operators["cast"](input, NP_FLOAT32), operators["cast"](grid, NP_FLOAT32)
     shape, nd = tuple(input._data.shape), len(input._data.shape) - 2
     size = shape[2:]
     out = tuple(grid._data.shape[1:-1])
@@ -138,6 +135,7 @@ def _sample(input: Tensor, grid: Tensor, mode: str, padding: str, align_corners:
     for d in range(nd):  # the grid's last coordinate belongs to the first spatial dimension
         coordinate = view(operators["slice"](grid, (Ellipsis, nd - 1 - d)), points)
         along.append(_neighbours(coordinate, size[d], mode, padding, align_corners))
+    along[0] = [(pixel, tied(tied(weight, grid), input)) for pixel, weight in along[0]]
     batch = _batch_offsets(grid, shape[0], product(out), product(size))
     total = None
     for choice in itertools.product(*along):
@@ -149,9 +147,7 @@ def _sample(input: Tensor, grid: Tensor, mode: str, padding: str, align_corners:
             weight = factor if weight is None else weight * factor
         value = gather_index((rows, index), (0,)) * view(weight, (*points, 1))
         total = value if total is None else total + value
-    result = permute(view(total, (shape[0], *out, shape[1])), (0, nd + 1, *range(1, nd + 1)))
-    result = tied(result, grid)
-    return result if dtype.itemsize != 2 else operators["cast"](result, dtype)
+    return permute(view(total, (shape[0], *out, shape[1])), (0, nd + 1, *range(1, nd + 1)))
 
 
 def _batch_offsets(grid: Tensor, batch: Any, points: Any, pixels: Any) -> Tensor:

@@ -9,6 +9,7 @@ import numpy as np
 from .._core.broadcast import operators
 from .._core.families import inplace_method, method, operator
 from .._core.inplace import store
+from .._core.record import ABSTRACT
 from .._core.tensor import Tensor
 from .constants import ones_as, zeros_as
 from .dims import wrap_dim
@@ -402,8 +403,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     m = operators["expand"](mask, shape)
     flat = m.reshape(-1)  # type: ignore[attr-defined]
     position = operators["cumsum"](flat.long(), 0) - 1
-    needed = int(flat.sum())
-    if needed > source._data.size:
+    if type(flat._data) not in ABSTRACT and int(flat.sum()) > source._data.size:
         raise RuntimeError("masked_scatter: expected number of elements in source >= number of ones in mask")
     if not source._data.size:
         return operators["expand"](input, shape).clone()

@@ -10,7 +10,7 @@ from .._core.broadcast import operators
 from .._core.families import method, operator
 from .._core.grad_mode import recording
 from .._core.node import Node, next_sequence, pick
-from .._core.record import Op
+from .._core.record import ABSTRACT, Op
 from .._core.templates import instrument
 from .._core.tensor import MULTI_VIEW, Tensor
 from .._core.views import edge
@@ -221,10 +221,22 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     return tuple([select(input, dim, i) for i in range(input._data.shape[dim])])
 
 
+def _narrow_traced(input: Tensor, dim: int, start: Tensor, length: Any) -> Tensor:
+    """``narrow`` from a place that only the values give: a copy, by index."""
+    from .creation import arange
+
+    n = input._data.shape[dim]
+    first = operators["where"](start < 0, start + n, start)
+    index = first.reshape(1) + arange(length, dtype=start.dtype)  # type: ignore[attr-defined]
+    return operators["index"]((input, index), (dim,))
+
+
 def narrow(input: Tensor, dim: int, start: Any, length: Any) -> Tensor:
     """``length`` slices of ``dim`` from ``start``, as a view."""
     dim = _dim_of(input, dim, "narrow()")
     if isinstance(start, Tensor):
+        if type(start._data) in ABSTRACT:
+            return _narrow_traced(input, dim, start, length)
         start = start.item()  # type: ignore[attr-defined]
     n = input._data.shape[dim]
     if length < 0:

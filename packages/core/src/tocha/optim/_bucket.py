@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tocha._core import arrays as array_modules
 from tocha._core.tensor import Tensor
 
 # Larger tensors are as fast on their own, and need no gathering.
@@ -60,21 +61,22 @@ class Bucket:
                 piece[...] = state[name]._data
                 state[name]._data = piece
                 self.watched.append((state, name, piece))
-        self.scalars = np.array([[state[name]._data for state in states] for name in self.scalar_names])
-        for name, row in zip(self.scalar_names, self.scalars, strict=True):
+        self.rows = []  # one a scalar: it has a dtype of its own
+        for name in self.scalar_names:
+            row = np.array([array_modules.to_host(state[name]._data) for state in states])
+            self.rows.append(row)
             for i, state in enumerate(states):
                 piece = row[i : i + 1].reshape(())
                 state[name]._data = piece
                 self.watched.append((state, name, piece))
         self._remember()
 
+    def _bytes(self) -> bytes:
+        return self.rows[0].tobytes() if len(self.rows) == 1 else b"".join([row.tobytes() for row in self.rows])
+
     def _remember(self) -> None:
-        self.expected = self.scalars.tobytes()
-        rows = len(self.scalar_names)
-        if rows == 1:
-            self.values: tuple[float, ...] = (self.scalars.item(0),)
-        else:
-            self.values = tuple([self.scalars.item(i, 0) for i in range(rows)])
+        self.expected = self._bytes()
+        self.values: tuple[float, ...] = tuple([row.item(0) for row in self.rows])
 
     def ready(self, states: dict[Tensor, dict[str, Any]]) -> bool:
         """Gather the gradients; False where one is absent or something was replaced since the last step.
@@ -95,8 +97,8 @@ class Bucket:
                     return False
         except (AttributeError, KeyError):  # no gradient, or no such state any more
             return False
-        if self.scalars.tobytes() != self.expected:
-            if not (self.scalars == self.scalars[:, :1]).all():
+        if self._bytes() != self.expected:
+            if not all([(row == row[0]).all() for row in self.rows]):
                 return False
             self._remember()
         self.concatenate(gradients, out=self.gradient)
@@ -108,13 +110,9 @@ class Bucket:
 
     def written(self, scalars: tuple[float, ...]) -> None:
         """Note that a step changed the parameters, and that the scalars of the state are now these."""
-        if len(scalars) == 1:
-            self.scalars.fill(scalars[0])
-            self._remember()
-        elif scalars:
-            for row, value in zip(self.scalars, scalars, strict=True):
-                row.fill(value)
-            self._remember()
+        for row, value in zip(self.rows, scalars, strict=True):
+            row.fill(value)
+        self._remember()
         for p in self.params:
             counter = p._counter
             if counter is None:

@@ -262,7 +262,6 @@ class Optimizer:
         self.__dict__.update(state)
         for name in _HOOK_TABLES:
             self.__dict__.setdefault(name, OrderedDict())
-        self.defaults.setdefault("differentiable", False)
         # Options that the saving version did not have yet.
         for group in self.param_groups:
             for name, default in self.defaults.items():

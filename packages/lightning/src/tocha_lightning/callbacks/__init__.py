@@ -14,6 +14,7 @@ from tocha_lightning.callbacks.model_summary import ModelSummary, RichModelSumma
 from tocha_lightning.callbacks.on_exception_checkpoint import OnExceptionCheckpoint
 from tocha_lightning.callbacks.prediction_writer import BasePredictionWriter
 from tocha_lightning.callbacks.progress import ProgressBar, RichProgressBar, TextProgressBar
+from tocha_lightning.callbacks.pruning import ModelPruning
 from tocha_lightning.callbacks.spike import SpikeDetection
 from tocha_lightning.callbacks.stochastic_weight_avg import StochasticWeightAveraging
 from tocha_lightning.callbacks.throughput_monitor import ThroughputMonitor
@@ -38,6 +39,7 @@ __all__ = [
     "LearningRateFinder",
     "LearningRateMonitor",
     "ModelCheckpoint",
+    "ModelPruning",
     "ModelSummary",
     "OnExceptionCheckpoint",
     "ProgressBar",

@@ -8,6 +8,7 @@ from typing import Any
 
 import tocha
 from tocha._core.broadcast import broadcast_shapes, same_shape
+from tocha._core.record import ABSTRACT
 from tocha._core.templates import scalar_type_name
 from tocha._core.tensor import Tensor
 from tocha._ops.activation import logsigmoid_op, not_implemented
@@ -332,7 +333,7 @@ def gaussian_nll_loss(
         if var < 0:
             raise ValueError("var has negative entry/entries")
         var = var * tocha.ones_like(input)  # type: ignore[operator]
-    elif bool((var < 0).any()):
+    elif type(var._data) not in ABSTRACT and bool((var < 0).any()):
         raise ValueError("var has negative entry/entries")
     size, have = tuple(input._data.shape), tuple(var._data.shape)
     if have != size:

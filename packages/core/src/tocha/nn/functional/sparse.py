@@ -85,7 +85,8 @@ def embedding(
 def renormalise(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
     """Scale the rows of ``weight`` that ``input`` names to a p-norm of at most ``max_norm``, in place."""
     table = weight._data
-    if type(table) in ABSTRACT:
+    if type(table) in ABSTRACT or type(input._data) in ABSTRACT:
+        _renormalise_traced(weight, input, max_norm, norm_type)
         return
     xp = arrays.module_of(table)
     used = xp.unique(input._data)
@@ -93,6 +94,16 @@ def renormalise(weight: Tensor, input: Tensor, max_norm: float, norm_type: float
     norms = (xp.abs(rows) ** norm_type).sum(1) ** (1 / norm_type)
     scale = xp.where(norms > max_norm, max_norm / (norms + 1e-7), 1).astype(table.dtype)
     table[used] = rows * scale[:, None]
+
+
+def _renormalise_traced(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
+    """The same in operators, on the whole table."""
+    flat = input.reshape(-1).long()  # type: ignore[attr-defined]
+    used = tocha.zeros(weight.shape[0], device=weight.device).index_fill(0, flat, 1.0) > 0
+    norms = (weight.detach().abs() ** norm_type).sum(1) ** (1 / norm_type)  # type: ignore[attr-defined]
+    scale = tocha.where(used & (norms > max_norm), max_norm / (norms + 1e-7), 1.0).to(weight.dtype)
+    with tocha.no_grad():
+        weight.mul_(scale[:, None])  # type: ignore[attr-defined]
 
 
 def embedding_bag(

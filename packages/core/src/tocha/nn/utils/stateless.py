@@ -129,8 +129,8 @@ def _check_names(module: Module, given: dict[str, Tensor]) -> None:
     own = _own_tensors(module)
     problems = []
     for label, names in (
-        ("Unexpected", [name for name in given if name not in own]),
-        ("Missing", [name for name in own if name not in given]),
+        ("Unexpected", sorted(given.keys() - own.keys())),
+        ("Missing", sorted(own.keys() - given.keys())),
     ):
         if names:
             problems.append(f"{label} key(s): {', '.join(map(repr, names))}.")
