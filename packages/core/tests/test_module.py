@@ -351,6 +351,23 @@ def double_output(module, args, output):
     return output * 2
 
 
+def test_a_module_with_the_copied_dict_of_another_leaves_that_alone():
+    net = Net()
+    replica = Net.__new__(Net)
+    replica.__dict__ = net.__dict__.copy()
+    assert replica.first is net.first
+    replica._modules = replica._modules.copy()
+    replica._modules["first"] = Layer(5, 5)
+    replica._parameters = {}
+    assert net.first.sizes == (2, 3) and replica.first.sizes == (5, 5)
+    other = Layer.__new__(Layer)
+    other.__dict__ = net.first.__dict__.copy()
+    other.weight = nn.Parameter(tocha.zeros(1))
+    del other.bias
+    assert net.first.weight.shape == (3, 2) and net.first.bias is not None
+    assert other.weight.shape == (1,) and not hasattr(other, "bias")
+
+
 def test_a_copy_keeps_what_is_shared():
     net = Net()
     net.second.weight = net.first.weight
@@ -476,3 +493,16 @@ def test_lazy_parameters_have_no_shape_before_they_are_materialised():
     buffer = nn.UninitializedBuffer()
     buffer.materialize((2,), dtype=tocha.int64)
     assert type(buffer) is tocha.Tensor and buffer.dtype == tocha.int64
+
+
+def test_a_register_buffer_of_ones_own_is_used():
+    class Old(nn.Module):
+        def register_buffer(self, name, tensor):
+            super().register_buffer(name, tensor)
+            self.last = name
+
+    module = Old()
+    module.x = nn.Buffer(tocha.zeros(1))
+    assert module.last == "x" and list(module.state_dict()) == ["x"]
+    with pytest.raises(RuntimeError, match=r"implements register_buffer\(\) without the persistent argument"):
+        module.y = nn.Buffer(tocha.zeros(1), persistent=False)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-import time
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -84,17 +85,16 @@ def test_last_as_a_link(lightning: Any) -> None:
     )
 
 
-def test_time_interval(lightning: Any) -> None:
-    class Slow(lightning.Plain):
-        def training_step(self, batch: Any, batch_idx: int) -> Any:
-            time.sleep(0.03)
-            return super().training_step(batch, batch_idx)
+def test_time_interval(lightning: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tocha_lightning.callbacks import model_checkpoint
 
+    seconds = itertools.count()  # the clock is looked at when training starts and after every batch
+    monkeypatch.setattr(model_checkpoint, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
     checkpoint = ModelCheckpoint(
-        lightning.path / "c", train_time_interval=timedelta(seconds=0.05), save_top_k=-1, filename="{step}"
+        lightning.path / "c", train_time_interval=timedelta(seconds=4), save_top_k=-1, filename="{step}"
     )
-    lightning.trainer(max_epochs=1, callbacks=[checkpoint]).fit(Slow(), lightning.loader(20))
-    assert 2 <= len(names(lightning.path / "c")) <= 5
+    lightning.trainer(max_epochs=1, callbacks=[checkpoint]).fit(lightning.Plain(), lightning.loader(20))
+    assert names(lightning.path / "c") == ["step=4.ckpt", "step=8.ckpt"]
 
 
 def test_missing_monitor(lightning: Any) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import logging
 import os
 import signal
 import threading
-import time
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,7 +17,9 @@ import pytest
 import tocha
 import tocha_lightning as L
 from tocha_lightning.callbacks import Timer
+from tocha_lightning.callbacks import timer as timer_module
 from tocha_lightning.loggers import CSVLogger
+from tocha_lightning.loops import evaluation, fit, training_epoch
 from tocha_lightning.plugins import FileCheckpointIO, Precision
 from tocha_lightning.strategies import SingleDeviceStrategy
 from tocha_lightning.trainer.states import TrainerStatus
@@ -116,20 +119,15 @@ def test_a_thousand_epochs_unless_told(lightning: Any) -> None:
     assert trainer.max_epochs == 1000 and trainer.current_epoch == 1
 
 
-@pytest.mark.parametrize("limit", [timedelta(seconds=0.2), {"seconds": 0.2}])
-def test_max_time(lightning: Any, limit: Any) -> None:
-    class Slow(lightning.Plain):
-        def training_step(self, batch: Any, batch_idx: int) -> Any:
-            time.sleep(0.02)
-            return super().training_step(batch, batch_idx)
-
+@pytest.mark.parametrize("limit", [timedelta(seconds=5), {"seconds": 5}, "00:00:00:05"])
+def test_max_time(lightning: Any, limit: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = itertools.count()  # the clock is looked at once a batch
+    monkeypatch.setattr(timer_module, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
     trainer = lightning.trainer(max_epochs=-1, max_time=limit, enable_checkpointing=False)
-    start = time.monotonic()
-    trainer.fit(Slow(), lightning.loader())
-    assert 0.2 <= time.monotonic() - start < 5
-    assert 2 <= trainer.global_step <= 10
+    trainer.fit(lightning.Plain(), lightning.loader(4))
+    assert trainer.global_step == 5
     timer = next(c for c in trainer.callbacks if isinstance(c, Timer))
-    assert timer.time_elapsed("train") >= 0.2 and timer.time_remaining() <= 0
+    assert timer.time_elapsed("train") >= 5 and timer.time_remaining() <= 0
 
 
 def test_timer_that_ran_out_before_a_resume(lightning: Any) -> None:
@@ -140,22 +138,25 @@ def test_timer_that_ran_out_before_a_resume(lightning: Any) -> None:
     assert trainer.global_step == 0
 
 
-def test_val_check_interval_in_time(lightning: Any) -> None:
-    validations = []
+def test_val_check_interval_in_time(lightning: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    validations: list[int] = []
+    now = 0.0
 
-    class Slow(lightning.Small):
-        def training_step(self, batch: Any, batch_idx: int) -> Any:
-            time.sleep(0.02)
-            return super().training_step(batch, batch_idx)
+    class Model(lightning.Small):
+        def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:
+            nonlocal now
+            now += 1.0
 
         def on_validation_end(self) -> None:
             validations.append(self.global_step)
 
+    for module in (evaluation, fit, training_epoch):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now))
     trainer = lightning.trainer(
-        max_epochs=1, val_check_interval={"milliseconds": 90}, enable_checkpointing=False, num_sanity_val_steps=0
+        max_epochs=1, val_check_interval={"seconds": 6}, enable_checkpointing=False, num_sanity_val_steps=0
     )
-    trainer.fit(Slow(), lightning.loader(40), lightning.loader(2))
-    assert 2 <= len(validations) <= 5
+    trainer.fit(Model(), lightning.loader(40), lightning.loader(2))
+    assert validations == [6, 12, 18]
 
 
 def test_val_check_interval_beyond_the_epoch(lightning: Any) -> None:
@@ -214,7 +215,7 @@ def test_detect_anomaly(lightning: Any) -> None:
         def loss(self, batch: Any) -> Any:
             return (super().loss(batch) * 0).sqrt() * 0
 
-    with pytest.raises(RuntimeError, match="nan"):
+    with pytest.raises(RuntimeError, match="nan"), pytest.warns(UserWarning, match="Traceback of forward call"):
         lightning.trainer(detect_anomaly=True, enable_checkpointing=False).fit(Model(), lightning.loader())
 
 

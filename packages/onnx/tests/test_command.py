@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import onnx
 import pytest
+
 import tocha
 from tocha import nn, plugins
 from tocha._cli import main
@@ -34,7 +35,23 @@ INPUT = ("--input", "x:float32[batch=4,3]")
 
 def test_export(model, tmp_path, capsys):
     path = tmp_path / "scale.onnx"
-    assert main(["onnx", "export", model, *INPUT, "-o", str(path), "--kwargs", '{"by": 3.0}', "--report", str(tmp_path / "r.md")]) == 0
+    assert (
+        main(
+            [
+                "onnx",
+                "export",
+                model,
+                *INPUT,
+                "-o",
+                str(path),
+                "--kwargs",
+                '{"by": 3.0}',
+                "--report",
+                str(tmp_path / "r.md"),
+            ]
+        )
+        == 0
+    )
     printed = capsys.readouterr().out
     assert "largest difference from onnxruntime at batch=1: 0.0e+00" in printed
     loaded = onnx.load(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
+
 import tocha
 import tocha_onnx
 from tocha import nn
@@ -177,7 +178,9 @@ def test_without_verification_nothing_is_compared(wrong_tanh):
 
 
 def test_sizes_of_ones_own():
-    program = tocha.onnx.export(lambda x: x.sum(1), (tocha.ones(2, 3),), dynamic_shapes=({0: "n", 1: "m"},), verify=False)
+    program = tocha.onnx.export(
+        lambda x: x.sum(1), (tocha.ones(2, 3),), dynamic_shapes=({0: "n", 1: "m"},), verify=False
+    )
     results = program.verify(sizes=[{"n": 3, "m": 9}])
     assert {tuple(result.sizes.items()) for result in results} == {(("n", 3), ("m", 9))}
 

@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+
 import tocha
 from tocha import nn
 from tocha.nn import functional as F
@@ -150,7 +151,9 @@ def test_powers_of_large_integers_keep_their_digits():
 
 
 def test_circular_padding():
-    program = export(lambda x: F.pad(x, (2, 1), mode="circular"), tocha.randn(1, 2, 5), dynamic_shapes=({0: "n", 2: "t"},))
+    program = export(
+        lambda x: F.pad(x, (2, 1), mode="circular"), tocha.randn(1, 2, 5), dynamic_shapes=({0: "n", 2: "t"},)
+    )
     assert run(program, tocha.arange(4.0).view(1, 1, 4).expand(1, 2, 4))[0][0, 0].tolist() == [2, 3, 0, 1, 2, 3, 0]
 
 
@@ -225,7 +228,9 @@ def test_an_operator_without_an_onnx_form_is_refused_with_reason_module_and_line
         def forward(self, x):
             return tocha.nextafter(x, x + 1)
 
-    with pytest.raises(tocha.onnx.UnsupportedOperatorError, match=r"nextafter.*'inner'.*test_special_cases.py:\d+.*bits"):
+    with pytest.raises(
+        tocha.onnx.UnsupportedOperatorError, match=r"nextafter.*'inner'.*test_special_cases.py:\d+.*bits"
+    ):
         export(_Outer(Special()), tocha.ones(3))
 
 
@@ -252,7 +257,9 @@ def test_nested_inputs_and_outputs_have_predictable_names():
             return {"sum": total * scale, "parts": [batch.extra[0], options["mask"]]}
 
     args = (Batch(tocha.ones(2, 3), (tocha.zeros(2, 3), tocha.ones(3))), {"mask": tocha.ones(4), "flag": True})
-    program = tocha.onnx.export(Nested().eval(), args, dynamic_shapes={"batch": {"image": BATCH, "extra": (BATCH, None)}})
+    program = tocha.onnx.export(
+        Nested().eval(), args, dynamic_shapes={"batch": {"image": BATCH, "extra": (BATCH, None)}}
+    )
     assert program.input_names == ["batch_image", "batch_extra_0", "batch_extra_1", "options_mask"]
     assert program.output_names == ["sum", "parts_0", "parts_1"]
     assert shapes(program.model.graph.input)[:2] == [["batch", 3], ["batch", 3]]

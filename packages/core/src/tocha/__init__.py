@@ -90,6 +90,8 @@ _LAZY = {
     "nn": "tocha.nn",
     "optim": "tocha.optim",
     "autograd": "tocha.autograd",
+    "func": "tocha.func",
+    "vmap": "tocha.func:vmap",
     "cuda": "tocha.cuda",
     "testing": "tocha.testing",
     "special": "tocha.special",

@@ -15,7 +15,24 @@ import lightning
 import lightning.pytorch as L
 import scenarios
 import torch
-from lightning.pytorch import callbacks, loggers
+from lightning.pytorch import callbacks, loggers, profilers
+
+
+def members() -> dict[str, list[str]]:
+    """The public names of the classes and modules that tocha_lightning mirrors."""
+
+    def public(kind: type, base: type = object) -> list[str]:
+        return sorted(name for name in set(dir(kind)) - set(dir(base)) if not name.startswith("_"))
+
+    return {
+        "Trainer": public(L.Trainer),
+        "LightningModule": public(L.LightningModule, torch.nn.Module),
+        "LightningDataModule": public(L.LightningDataModule),
+        "Callback": public(L.Callback),
+        "callbacks": sorted(callbacks.__all__),
+        "loggers": sorted(loggers.__all__),
+        "profilers": sorted(profilers.__all__),
+    }
 
 
 def main() -> None:
@@ -29,7 +46,7 @@ def main() -> None:
     cases = {name: scenarios.run(env, name) for name in scenarios.TABLE}
     made_with = {"lightning": lightning.__version__, "torch": torch.__version__.split("+")[0]}
     lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(case, sort_keys=True)}" for name, case in cases.items())
-    text = f'{{"made_with": {json.dumps(made_with)},\n"cases": {{\n{lines}\n}}}}\n'
+    text = f'{{"made_with": {json.dumps(made_with)},\n"members": {json.dumps(members())},\n"cases": {{\n{lines}\n}}}}\n'
     pathlib.Path(__file__).with_name("lightning.json").write_text(text)
 
 

@@ -9,6 +9,7 @@ from .program import ONNXProgram
 from .registry import Unsupported, lowering, unsupported
 
 __all__ = [
-    "Dim", "ONNXProgram", "Unsupported", "UnsupportedOperatorError", "VerificationError", "export", "lowering", "unsupported",
+    "Dim", "ONNXProgram", "Unsupported", "UnsupportedOperatorError", "VerificationError", "export", "lowering",
+    "unsupported",
 ]  # fmt: skip
 __version__ = "0.1.0"

@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 import tocha
+from tocha import nn
 
 __all__ = ["doctor", "onnx"]
 
@@ -80,7 +82,7 @@ def _model(arguments: argparse.Namespace) -> Any:
     if not name:
         raise SystemExit(f"expected package.module:name, got {arguments.model!r}")
     found = getattr(importlib.import_module(module), name)
-    made = found if isinstance(found, tocha.nn.Module) else found(**json.loads(arguments.kwargs))
+    made = found if isinstance(found, nn.Module) else found(**json.loads(arguments.kwargs))
     if arguments.weights is not None:
         made.load_state_dict(tocha.load(arguments.weights))
     return made.eval()
@@ -105,7 +107,7 @@ def parse_input(text: str, high: int, generator: np.random.Generator) -> tuple[s
         shape.append(int(number))
     np_dtype = np.dtype(dtype)
     if np_dtype.kind in "iu":
-        data = generator.integers(0, high, shape)
+        data: Any = generator.integers(0, high, shape)
     elif np_dtype.kind == "b":
         data = generator.integers(0, 2, shape)
     else:
@@ -143,7 +145,8 @@ def _action_verify(arguments: argparse.Namespace) -> int:
     sizes = [{k: int(v) for k, v in (part.split("=") for part in text.split(","))} for text in arguments.sizes]
     program.verify(sizes=sizes or None)
     for result in program.verification:
-        print(f"{result.label:<24}{'optimized' if result.optimized else 'plain':<12}{result.skipped or format(result.max_difference, '.1e')}")
+        how = "optimized" if result.optimized else "plain"
+        print(f"{result.label:<24}{how:<12}{result.skipped or format(result.max_difference, '.1e')}")
     return 0
 
 
@@ -158,7 +161,9 @@ def _action_bench(arguments: argparse.Namespace) -> int:
     with tocha.no_grad():
         eager = median_time(lambda: model(*args), arguments.runs)
     runtime = median_time(lambda: program(*args), arguments.runs)
-    print(f"{'eager':<14}{eager * 1e3:10.2f} ms\n{'onnxruntime':<14}{runtime * 1e3:10.2f} ms\n{'ratio':<14}{eager / runtime:10.2f}")
+    print(f"{'eager':<14}{eager * 1e3:10.2f} ms")
+    print(f"{'onnxruntime':<14}{runtime * 1e3:10.2f} ms")
+    print(f"{'ratio':<14}{eager / runtime:10.2f}")
     return 0
 
 
@@ -186,7 +191,9 @@ def describe(path: Path) -> str:
         for value in values:
             tensor = value.type.tensor_type
             sizes = ", ".join(str(d.dim_param or d.dim_value) for d in tensor.shape.dim)
-            lines.append(f"  {kind:<8}{value.name}  {library.TensorProto.DataType.Name(tensor.elem_type).lower()}[{sizes}]")
+            lines.append(
+                f"  {kind:<8}{value.name}  {library.TensorProto.DataType.Name(tensor.elem_type).lower()}[{sizes}]"
+            )
     counts = collections.Counter(node.op_type for node in model.graph.node)
     lines += [f"  {count:>6}  {name}" for name, count in counts.most_common()]
     return "\n".join(lines)

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
+
 from tocha.onnx.tracing import Graph, Node, Value, evaluate, is_symbolic
 
 from .errors import VerificationError
 from .kernels import onnx_type
-from .lower import lower
+from .lower import lower, reads
 from .runtime import PROTOBUF_LIMIT, Session
 from .verification import compare, tolerance
 
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["explain", "write_case"]
 
 
-def write_case(folder: Path, model: onnx.ModelProto, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> None:
+def write_case(
+    folder: Path, model: onnx.ModelProto, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]
+) -> None:
     """``model.onnx`` and ``test_data_set_0/{input,output}_N.pb``, as ONNX's own backend tests are kept."""
     data = folder / "test_data_set_0"
     data.mkdir(parents=True, exist_ok=True)
@@ -63,7 +66,7 @@ def _first_difference(
     program: ONNXProgram, sizes: Mapping[str, int], arrays: list[np.ndarray], expected: list[np.ndarray], folder: Path
 ) -> str:
     graph = program._capture.graph
-    symbols = {name: size for name, size in sizes.items()}
+    symbols = dict(sizes)
     values, failure = _replay(graph, arrays, symbols)
     if failure is not None:
         return failure
@@ -117,34 +120,39 @@ def _filled(item: Any, store: Mapping[Value, Any]) -> Any:
 
 def _intermediates(program: ONNXProgram, arrays: list[np.ndarray]) -> tuple[dict[str, np.ndarray], str]:
     """What onnxruntime computes for each value of the traced graph, and where it stops if it does."""
-    made = {name for node in program.model.graph.node for name in node.output}
-    named = [(program._lowered.names[v], v.dtype) for n in program._capture.graph.nodes for v in n.outputs if v in program._lowered.names]
+    made = {name for node in program._lowered.model.graph.node for name in node.output}
+    named = [
+        (program._lowered.names[v], v.dtype)
+        for n in program._capture.graph.nodes
+        for v in n.outputs
+        if v in program._lowered.names
+    ]
     wanted = {name: dtype for name, dtype in named if name in made}
     feeds = dict(zip(program.input_names, arrays))
     try:
-        return _expose(program.model, wanted, feeds), ""
+        return _expose(program, wanted, feeds), ""
     except Exception as error:
         names = list(wanted)
         low, high = 0, len(names)  # the longest run of values that onnxruntime still computes
         while low < high:
             middle = (low + high + 1) // 2
             try:
-                _expose(program.model, {n: wanted[n] for n in names[:middle]}, feeds, cut=True)
+                _expose(program, {n: wanted[n] for n in names[:middle]}, feeds, cut=True)
                 low = middle
             except Exception:
                 high = middle - 1
-        got = _expose(program.model, {n: wanted[n] for n in names[:low]}, feeds, cut=True) if low else {}
+        got = _expose(program, {n: wanted[n] for n in names[:low]}, feeds, cut=True) if low else {}
         by_name = {program._lowered.names.get(v): n for n in program._capture.graph.nodes for v in n.outputs}
         stopped = by_name.get(names[low]) if low < len(names) else None
         return got, f"onnxruntime stops at {_describe(stopped)}: {error}" if stopped is not None else str(error)
 
 
 def _expose(
-    model: onnx.ModelProto, wanted: Mapping[str, np.dtype], feeds: Mapping[str, np.ndarray], cut: bool = False
+    program: ONNXProgram, wanted: Mapping[str, np.dtype], feeds: Mapping[str, np.ndarray], cut: bool = False
 ) -> dict[str, np.ndarray]:
     """The values of these names. ``cut`` drops the nodes that none of them needs."""
     changed = onnx.ModelProto()
-    changed.CopyFrom(model)
+    changed.CopyFrom(program._lowered.model)
     own = {out.name for out in changed.graph.output}
     if cut:
         del changed.graph.output[:]
@@ -156,14 +164,16 @@ def _expose(
         live, kept = set(wanted), []
         for node in reversed(changed.graph.node):
             if any(out in live for out in node.output):
-                live.update(node.input)
+                live |= reads(node)
                 kept.append(node)
         del changed.graph.node[:]
         changed.graph.node.extend(kept[::-1])
-    return dict(zip(wanted, Session(changed, optimized=False).run(feeds, list(wanted))))
+    return dict(zip(wanted, Session(changed, program._lowered.arrays, optimized=False).run(feeds, list(wanted))))
 
 
-def _write_node(program: ONNXProgram, node: Node, values: Mapping[Value, Any], symbols: Mapping[str, int], folder: Path) -> None:
+def _write_node(
+    program: ONNXProgram, node: Node, values: Mapping[Value, Any], symbols: Mapping[str, int], folder: Path
+) -> None:
     """A model of one operator, with the inputs that it had."""
     graph = Graph()
     inside: dict[Value, Value] = {}

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
+
 from tocha.onnx.tracing import is_symbolic
 
 from .kernels import carrier, onnx_type
@@ -38,7 +39,7 @@ class Array:
 
     __slots__ = ("dtype", "name", "shape")
 
-    def __init__(self, name: str, dtype: np.dtype, shape: tuple | None = None) -> None:
+    def __init__(self, name: str, dtype: np.dtype, shape: Any = None) -> None:
         self.name, self.dtype, self.shape = name, dtype, shape
 
     @property
@@ -155,7 +156,7 @@ class Builder:
         for value, parameter in zip(inputs, parameters):
             if isinstance(value, Array):
                 bound.setdefault(parameter, value.dtype)
-        carriers = {}
+        carriers: dict[str, np.dtype] = {}
         for parameter in [p for p in bound if p not in _TYPES]:
             carriers[parameter] = carrier(op, self.opset, {**bound, **carriers}, parameter)
         names = []
@@ -260,7 +261,8 @@ class Builder:
         return tuple(Array(name, state.dtype, state.shape) for name, state in zip(names, states))
 
     def _inside(self) -> Builder:
-        """A builder for a subgraph: it shares names and arrays, and sees the nodes that are there, but keeps its own."""
+        """A builder for a subgraph: it shares names and arrays, and sees the nodes that are there, but keeps its
+        own."""
         inner = Builder(self.opset)
         inner.initializers, inner.notes, inner.kept = self.initializers, self.notes, self.kept
         inner._names, inner._by_content, inner._scope = self._names, self._by_content, self._scope

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+
 import tocha
+from tocha import nn
 from tocha.onnx.tracing import Environment, Graph, Tracer, is_symbolic, value_of, wrap
 
 from .dimensions import Dimension, read_dynamic, symbols
@@ -23,7 +25,7 @@ class Program:
 
     def __init__(self, model: Any, args: tuple, kwargs: Mapping[str, Any]) -> None:
         self.model, self.args, self.kwargs = model, args, dict(kwargs)
-        self.is_module = isinstance(model, tocha.nn.Module)
+        self.is_module = isinstance(model, nn.Module)
         call = model.forward if self.is_module else model
         self.arguments = bind_arguments(call, args, self.kwargs)
         self.leaves = [leaf for name, value in self.arguments for leaf in flatten(value, name)]
@@ -61,7 +63,7 @@ class Capture:
 @contextlib.contextmanager
 def evaluating(model: Any) -> Iterator[None]:
     """Eval mode inside, each submodule's own mode again afterwards."""
-    modules = list(model.modules()) if isinstance(model, tocha.nn.Module) else []
+    modules = list(model.modules()) if isinstance(model, nn.Module) else []
     before = [module.training for module in modules]
     if any(before):
         model.eval()
@@ -75,7 +77,7 @@ def evaluating(model: Any) -> Iterator[None]:
 @contextlib.contextmanager
 def restored(model: Any) -> Iterator[None]:
     """Parameters and buffers hold the same arrays with the same values afterwards (a cache may be written inside)."""
-    if not isinstance(model, tocha.nn.Module):
+    if not isinstance(model, nn.Module):
         yield
         return
     owners = [(module, dict(module._buffers)) for module in model.modules()]
@@ -101,7 +103,7 @@ def _module_paths(model: Any, tracer: Tracer) -> Iterator[None]:
     """Nodes carry the path of the module that ran them."""
     handles = []
     seen: set[int] = set()
-    if isinstance(model, tocha.nn.Module):
+    if isinstance(model, nn.Module):
         for path, module in model.named_modules():
             if id(module) in seen:
                 continue
@@ -119,7 +121,7 @@ def _module_paths(model: Any, tracer: Tracer) -> Iterator[None]:
 
 
 def _named(model: Any) -> list[tuple[str, Any]]:
-    if not isinstance(model, tocha.nn.Module):
+    if not isinstance(model, nn.Module):
         return []
     return [*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False)]
 
@@ -127,7 +129,9 @@ def _named(model: Any) -> list[tuple[str, Any]]:
 def _check_devices(program: Program) -> None:
     for name, tensor in [*program.leaves, *_named(program.model)]:
         if tensor is not None and tensor.device.type != "cpu":
-            raise ValueError(f"expected the model and its inputs on the CPU, got {name!r} on {tensor.device}: move them with .cpu()")
+            raise ValueError(
+                f"expected the model and its inputs on the CPU, got {name!r} on {tensor.device}: move them with .cpu()"
+            )
 
 
 def capture(
@@ -157,7 +161,7 @@ def capture(
     shapes, dimensions = symbols(environment, axes, names, [tuple(t.shape) for _, t in program.leaves])
     if program.is_module and program.model.training:
         warnings.warn(
-            "the model is in training mode and is exported in eval mode: call model.eval() first to say that this is meant",
+            "the model is in training mode and is exported in eval mode: call model.eval() first to say that you know",
             UserWarning,
             stacklevel=4,
         )

@@ -37,7 +37,8 @@ class Dimension:
 
 
 def _as_dim(value: Any, input_name: str, axis: int) -> Dim | None:
-    """A name, a ``Dim``, PyTorch's, or ``Dim.AUTO`` and ``Dim.DYNAMIC`` (which get a name of their own); None: static."""
+    """A name, a ``Dim``, PyTorch's, or ``Dim.AUTO`` and ``Dim.DYNAMIC`` (which get a name of their own); None:
+    static."""
     if value is None or isinstance(value, int) and not isinstance(value, bool):
         return None
     if isinstance(value, Dim):
@@ -100,7 +101,9 @@ def _read_axes(dynamic_axes: Mapping[str, Any], leaves: list[tuple[str, str, int
     return [_axes(dynamic_axes.get(name, dynamic_axes.get(predicted)), name, rank) for predicted, name, rank in leaves]
 
 
-def _read_shapes(dynamic: Any, arguments: list[tuple[str, Any]], leaves: list[tuple[str, str, int]]) -> list[dict[int, Dim]]:
+def _read_shapes(
+    dynamic: Any, arguments: list[tuple[str, Any]], leaves: list[tuple[str, str, int]]
+) -> list[dict[int, Dim]]:
     from .trees import children
 
     specs: dict[str, Any] = {}
@@ -184,6 +187,7 @@ def symbols(
             hint = next((h for h in hints if h >= minimum and (found.maximum is None or h <= found.maximum)), minimum)
         made[name] = environment.symbol(name, hint, minimum=minimum, maximum=found.maximum)
     symbolic = [
-        tuple(made[dims[axis].name] if axis in dims else n for axis, n in enumerate(shape)) for dims, shape in zip(axes, shapes)
+        tuple(made[dims[axis].name] if axis in dims else n for axis, n in enumerate(shape))
+        for dims, shape in zip(axes, shapes)
     ]
     return symbolic, list(dimensions.values())

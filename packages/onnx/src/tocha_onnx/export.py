@@ -36,9 +36,9 @@ def export(
     """Write a module, or a function of tensors, as an ONNX model, and check it against onnxruntime before returning.
 
     Args:
-        model: an ``nn.Module`` or a callable. A module is exported in eval mode, and has its own mode again afterwards.
+        model: an ``nn.Module`` or a callable. A module is exported in eval mode and has its own mode again afterwards.
         args: the positional arguments of an example call, as a tuple (or a single tensor). Tensors in them, also inside
-            of tuples, lists, dicts and dataclasses, become the inputs, each one its own even where the same tensor comes
+            of tuples, lists, dicts and dataclasses, become the inputs, also where the same tensor comes
             twice; everything else becomes part of the model.
         path: where to write the file; None keeps the model in memory.
         kwargs: keyword arguments of the example call.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import onnx
 from onnx import helper
+
 from tocha.onnx.tracing import Graph, Node, Value, is_symbolic
 
 from .builder import Array, Builder, tensor
@@ -16,7 +17,7 @@ from .errors import UnsupportedOperatorError
 from .kernels import onnx_type
 from .registry import Unsupported, find
 
-__all__ = ["IR_VERSION", "NEWEST_OPSET", "OLDEST_OPSET", "Lowered", "fold_constants", "lower"]
+__all__ = ["IR_VERSION", "NEWEST_OPSET", "OLDEST_OPSET", "Lowered", "fold_constants", "lower", "reads"]
 
 IR_VERSION = 10  # the first with metadata on nodes
 OLDEST_OPSET = 17
@@ -109,7 +110,9 @@ def lower(
         if value not in arrays and not refused:
             refused[value.name] = f"the output {value.name} is {value.dtype.name}, which ONNX has no operators for"
     if refused:
-        raise UnsupportedOperatorError("this program has no ONNX form:\n" + "\n".join(f"  {text}" for text in refused.values()))
+        raise UnsupportedOperatorError(
+            "this program has no ONNX form:\n" + "\n".join(f"  {text}" for text in refused.values())
+        )
     names = {value: array.name for value, array in arrays.items()}
     for value, wanted in zip(graph.outputs, output_names):
         with b.at("", ""):
@@ -164,7 +167,8 @@ def _arrays(item: Any, arrays: dict[Value, Array]) -> Any:
 
 
 def _inline_outputs(b: Builder, graph: Graph, output_names: list[str], names: dict[Value, str]) -> None:
-    """Let the node that computes an output carry the output's name, where nothing forbids it, instead of an Identity."""
+    """Let the node that computes an output carry the output's name, where nothing forbids it, instead of an
+    Identity."""
     made = {out: node for node in b.nodes for out in node.output}
     fixed = {value.name for value in graph.inputs} | set(b.initializers)
     renamed: dict[str, str] = {}
@@ -192,13 +196,13 @@ def _rename(node: onnx.NodeProto, renamed: Mapping[str, str]) -> None:
                 _rename(inner, renamed)
 
 
-def _reads(node: onnx.NodeProto) -> set[str]:
+def reads(node: onnx.NodeProto) -> set[str]:
     """What a node reads, its subgraphs included."""
     found = set(node.input)
     for attribute in node.attribute:
         if attribute.type == onnx.AttributeProto.GRAPH:
             for inner in attribute.g.node:
-                found |= _reads(inner)
+                found |= reads(inner)
             found |= {out.name for out in attribute.g.output}
     return found
 
@@ -207,7 +211,7 @@ def _drop_unused(b: Builder, outputs: set[str]) -> None:
     live, kept = set(outputs), []
     for node in reversed(b.nodes):
         if any(out in live for out in node.output):
-            live |= _reads(node)
+            live |= reads(node)
             kept.append(node)
     b.nodes = kept[::-1]
     b.initializers = {name: data for name, data in b.initializers.items() if name in live}

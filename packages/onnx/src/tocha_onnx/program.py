@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+
 import tocha
 from tocha.onnx.tracing import wrap
 
@@ -78,9 +79,11 @@ class ONNXProgram:
         call = program.model.forward if program.is_module else program.model
         tensors = [t for name, value in bind_arguments(call, args, kwargs) for _, t in flatten(value, name)]
         if len(tensors) != len(self.input_names):
-            raise TypeError(f"expected {len(self.input_names)} tensors ({', '.join(self.input_names)}), got {len(tensors)}")
+            raise TypeError(
+                f"expected {len(self.input_names)} tensors ({', '.join(self.input_names)}), got {len(tensors)}"
+            )
         if self._session is None:
-            self._session = Session(self.model)
+            self._session = Session(self._lowered.model, self._lowered.arrays)
         feeds = dict(zip(self.input_names, [np.asarray(t.detach().cpu()._data) for t in tensors]))
         return tuple(wrap(np.array(a)) for a in self._session.run(feeds, self.output_names))
 
@@ -111,7 +114,9 @@ class ONNXProgram:
             os.replace(made, path)
         self.path = path
 
-    def verify(self, *, sizes: Any = None, rtol: float | None = None, atol: float | None = None, seed: int = 0) -> list[Result]:
+    def verify(
+        self, *, sizes: Any = None, rtol: float | None = None, atol: float | None = None, seed: int = 0
+    ) -> list[Result]:
         """Check the model, and compare onnxruntime with the program; see :func:`tocha_onnx.verification.verify`.
 
         Raises:
@@ -128,4 +133,5 @@ class ONNXProgram:
 
     def __repr__(self) -> str:
         inputs, outputs = ", ".join(self.input_names), ", ".join(self.output_names)
-        return f"ONNXProgram(({inputs}) -> ({outputs}), opset {self.opset_version}, {len(self._lowered.model.graph.node)} nodes)"
+        nodes = len(self._lowered.model.graph.node)
+        return f"ONNXProgram(({inputs}) -> ({outputs}), opset {self.opset_version}, {nodes} nodes)"

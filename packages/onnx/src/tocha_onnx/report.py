@@ -73,7 +73,9 @@ def _shared(program: ONNXProgram) -> list[list[str]]:
 def _checks(program: ONNXProgram) -> list[list[str]]:
     rows = []
     for result in program.verification:
-        rows.append([result.label, "on" if result.optimized else "off", result.skipped or f"{result.max_difference:.1e}"])
+        rows.append(
+            [result.label, "on" if result.optimized else "off", result.skipped or f"{result.max_difference:.1e}"]
+        )
     return rows or [["not checked", "", ""]]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
 from tocha.onnx.tracing import fold, is_symbolic, structural_key
 
 if TYPE_CHECKING:

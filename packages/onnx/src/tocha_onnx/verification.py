@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import onnx
+
 from tocha.onnx.tracing import free_symbols
 
 from .errors import VerificationError
-from .runtime import PROTOBUF_LIMIT, Session
+from .runtime import Session, check
 
 if TYPE_CHECKING:
     from .program import ONNXProgram
@@ -54,7 +54,8 @@ def _primes(above: int) -> Iterator[int]:
 
 
 def trial_sizes(program: ONNXProgram) -> list[dict[str, int]]:
-    """Values of the dynamic sizes to verify at: the example's, all 1, and larger primes, where the guards allow them."""
+    """Values of the dynamic sizes to verify at: the example's, all 1, and larger primes, where the guards allow
+    them."""
     capture = program._capture
     environment, dimensions = capture.graph.environment, capture.dimensions
     if not dimensions:
@@ -82,7 +83,9 @@ def trial_sizes(program: ONNXProgram) -> list[dict[str, int]]:
     for d in dimensions:
         larger[d.name] = base[d.name]
     for d in dimensions:
-        candidates = [p for _, p in zip(range(12), _primes(max(4, base[d.name])))] + [base[d.name] * k for k in (2, 3, 4)]
+        candidates = [p for _, p in zip(range(12), _primes(max(4, base[d.name])))] + [
+            base[d.name] * k for k in (2, 3, 4)
+        ]
         candidates += list(range(base[d.name] + 1, base[d.name] + 65))
         for n in candidates:
             if n not in taken and allowed({**larger, d.name: n}):
@@ -102,7 +105,12 @@ def fresh(example: np.ndarray, shape: tuple[int, ...], generator: np.random.Gene
     dtype, size = example.dtype, int(np.prod(shape, dtype=np.int64))
     if not example.size and dtype.kind in "biu":
         return np.zeros(shape, dtype)
-    in_order = example.size > 1 and example.ndim > 0 and example.shape[-1] > 1 and bool((example[..., 1:] >= example[..., :-1]).all())
+    in_order = (
+        example.size > 1
+        and example.ndim > 0
+        and example.shape[-1] > 1
+        and bool((example[..., 1:] >= example[..., :-1]).all())
+    )
     if dtype.kind in "biu":
         made = generator.choice(example.reshape(-1), size).reshape(shape).astype(dtype)
     else:
@@ -171,7 +179,11 @@ def _feeds(program: ONNXProgram, sizes: Mapping[str, int], generator: np.random.
     for value, example in zip(capture.graph.inputs, capture.program.examples):
         shape = evaluate(value.shape, sizes) if free_symbols(value.shape) else value.shape
         same = tuple(shape) == tuple(example.shape)
-        arrays.append(example if generator is None and same else fresh(example, tuple(shape), generator or np.random.default_rng(0)))
+        arrays.append(
+            example
+            if generator is None and same
+            else fresh(example, tuple(shape), generator or np.random.default_rng(0))
+        )
     return arrays
 
 
@@ -188,7 +200,7 @@ def verify(
 
     Args:
         sizes: dictionaries of dynamic sizes to try; None: 1, the example's and a larger prime of each.
-        rtol, atol: tolerances (``atol`` counts times the largest expected value where that is above 1); by dtype where None.
+        rtol, atol: tolerances, by dtype where None; ``atol`` counts times the largest expected value above 1.
         seed: of the fresh inputs.
         reproducer: folder for the files that show a mismatch; None: beside the model, or a temporary folder.
 
@@ -196,8 +208,7 @@ def verify(
         VerificationError: a mismatch, with the first operator that differs.
     """
     try:
-        if program.nbytes < PROTOBUF_LIMIT:
-            onnx.checker.check_model(program.model, full_check=True)
+        check(program._lowered.model, program._lowered.arrays)
     except Exception as error:
         raise VerificationError(f"ONNX's checker refuses the model: {error}") from error
     sessions = {optimized: _session(program, optimized) for optimized in (False, True)}
@@ -206,14 +217,18 @@ def verify(
     trials = trial_sizes(program) if sizes is None else [dict(trial) for trial in sizes]
     for number, trial in enumerate(trials):
         if number == 0:
-            results += _compare_run(program, sessions, trial, _feeds(program, trial, None), rtol, atol, reproducer, True)
-        results += _compare_run(program, sessions, trial, _feeds(program, trial, generator), rtol, atol, reproducer, False)
+            results += _compare_run(
+                program, sessions, trial, _feeds(program, trial, None), rtol, atol, reproducer, True
+            )
+        results += _compare_run(
+            program, sessions, trial, _feeds(program, trial, generator), rtol, atol, reproducer, False
+        )
     return results
 
 
 def _session(program: ONNXProgram, optimized: bool) -> Session:
     try:
-        return Session(program.model, optimized=optimized)
+        return Session(program._lowered.model, program._lowered.arrays, optimized=optimized)
     except Exception as error:
         how = "with" if optimized else "without"
         raise VerificationError(f"onnxruntime does not load the model {how} optimizations: {error}") from error
@@ -255,6 +270,8 @@ def _compare_run(
         if wrong is not None:
             from .bisect import explain
 
-            raise explain(program, sizes, arrays, expected, f"at {label}, {how} onnxruntime's optimizations, {wrong}", reproducer)
+            raise explain(
+                program, sizes, arrays, expected, f"at {label}, {how} onnxruntime's optimizations, {wrong}", reproducer
+            )
         results.append(Result(dict(sizes), optimized, largest))
     return results

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from .general_templates import build_single
 from .node import Node
 from .record import Op
-from .templates import build_single
 
 
 def _cast_kernel(xp: Any, x: Any, dtype: Any) -> tuple:

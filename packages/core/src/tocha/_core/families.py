@@ -13,9 +13,10 @@ import numpy as np
 from . import dtypes
 from .abstract import Abstract
 from .broadcast import broadcast_two
+from .general_templates import build_generic, build_single, build_variadic
 from .inplace import binary_twin, store, twin, unary_twin
 from .record import Op
-from .templates import binary_rule, build_binary, build_generic, build_single, build_unary, build_variadic, expected_tensor
+from .templates import binary_rule, build_binary, build_unary, expected_tensor
 from .tensor import Tensor
 
 

@@ -15,10 +15,11 @@ import numpy as np
 
 from . import dtypes
 from .broadcast import operators
+from .general_templates import build_generic
 from .grad_mode import inference_enabled, recording
 from .node import Node, next_sequence
 from .record import ABSTRACT, Op
-from .templates import build_generic, instrument
+from .templates import instrument
 from .tensor import INFERENCE, MULTI_VIEW, Tensor, wrap
 from .views import bump_version, chain_of, counter, edge, replay, sync
 

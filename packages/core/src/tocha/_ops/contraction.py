@@ -52,7 +52,7 @@ def _rows(x: Any, last: Any) -> Any:
 def _matmul_kernel(xp: Any, x: Any, y: Any) -> Any:
     if x.dtype.itemsize == 2 and x.dtype.kind in "fV":
         return xp.matmul(x.astype(np.float32), y.astype(np.float32)).astype(x.dtype)
-    return xp.matmul(x, y)
+    return x.dot(y) if x.ndim == 2 and y.ndim == 2 and x.dtype.kind in "fc" else xp.matmul(x, y)
 
 
 matmul_op = operator("matmul", _matmul_kernel, _matmul_rule, _matmul_infer, arity=2, save=(0, 1))
@@ -244,6 +244,5 @@ def _special_matmul(a: Any, b: Any) -> Any:
 
 
 method(_special_matmul, "__matmul__")
-for _cls in (Abstract,):
-    _cls.__matmul__ = matmul_op  # type: ignore[attr-defined]
+Abstract.__matmul__ = matmul_op  # type: ignore[attr-defined]
 method(lambda a, b: matmul(b, a) if isinstance(b, Tensor) else NotImplemented, "__rmatmul__")

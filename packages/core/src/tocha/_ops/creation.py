@@ -509,7 +509,8 @@ def zero_(self: Tensor) -> Tensor:
 
 def tensor_like(value: Any, like: Tensor) -> Tensor:
     """Python data as a tensor of the dtype and on the device of ``like``."""
-    raw = array_of(value).astype(like._data.dtype)
+    raw = np.asarray(value) if isinstance(value, (bool, int, float, complex)) else array_of(value)
+    raw = raw.astype(like._data.dtype)
     if type(like._data) is np.ndarray or type(like._data) in ABSTRACT:
         return wrap(raw)
     return wrap(arrays.to_device(raw, like.device))

@@ -77,7 +77,7 @@ def fractional_max_pool(
             raise ValueError(f"{name} requires output_ratio to either be a single float or tuple of {nd} floats.")
         output_size = [int(n * r) for n, r in zip(shape[-nd:], ratios)]
     size = integers(name, "output_size", output_size, nd)
-    axes = ("time", "height", "width")[-nd:]
+    axes = ("depth", "height", "width")[-nd:]
     for axis, n, k, out in zip(axes, shape[-nd:], kernel, size):
         if out + k - 1 > n:
             raise RuntimeError(f"{name}(): pool {axis} {k} too large relative to input {axis} {n}")
@@ -86,7 +86,22 @@ def fractional_max_pool(
         import tocha
 
         samples = tocha.rand(*input._data.shape[:2], nd, dtype=input.dtype, device=input.device)
-    elif len(samples._data.shape) != 3:
-        raise RuntimeError(f"Expect _random_samples to have 3 dimensions, got {len(samples._data.shape)}")
+    else:
+        samples = _checked_samples(input, samples, nd)
     indices = _fractional_indices(input, samples, kernel, size)
     return unbatched(pick_pixels(input, indices), single), unbatched(indices, single)
+
+
+def _checked_samples(input: Tensor, samples: Tensor, nd: int) -> Tensor:
+    given, (batch, channels) = samples._data.shape, input._data.shape[:2]
+    if len(given) != 3:
+        raise RuntimeError(f"Expect _random_samples to have 3 dimensions, got {len(given)}")
+    if samples._data.dtype != input._data.dtype:
+        raise RuntimeError("Expect _random_samples to have the same dtype as input")
+    if given[0] < batch:
+        raise RuntimeError("Expect _random_samples.size(0) no less then input batch size.")
+    if given[1] != channels:
+        raise RuntimeError("Expect _random_samples.size(1) equals to input channel size.")
+    if given[2] != nd:
+        raise RuntimeError(f"Expect _random_samples.size(2) equals to {nd}; got {given[2]}.")
+    return samples if given[0] == batch else samples[:batch]

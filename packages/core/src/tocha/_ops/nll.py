@@ -8,7 +8,7 @@ import numpy as np
 
 from .._core.broadcast import operators
 from .._core.families import half_as_float, operator
-from .activation import NUMPY
+from .activation import NUMPY, gate
 from .softmax import exponentials, softmax_op
 
 ndarray = np.ndarray
@@ -75,8 +75,13 @@ nll_total = operator("nll_loss_total", half_as_float(_nll_total_kernel), None, l
 def _nll_backward_kernel(xp: Any, g: Any, x: Any, target: Any, weight: Any, ignore_index: int) -> Any:
     out = xp.zeros(x.shape, x.dtype)
     safe, w = _weights(xp, target, weight, ignore_index, x.dtype)
-    out[xp.arange(x.shape[0]), safe] = -(w * g)
+    out[xp.arange(x.shape[0]), safe] = -_scaled(xp, w, g)
     return out
+
+
+def _scaled(xp: Any, w: Any, g: Any) -> Any:
+    """``w * g``, 0 where ``w`` is: the gradient of a mean over nothing is infinite, but does not reach ignored rows."""
+    return xp.where(w == 0, xp.zeros((), w.dtype), w * g)
 
 
 def _nll_backward_rule(n: Any, gg: Any) -> tuple:
@@ -144,7 +149,8 @@ def _cross_entropy_rule(n: Any, g: Any) -> tuple:
     ignore_index, reduction = n.attrs
     if reduction == "mean":
         g = g / nll_total(x, target, weight, ignore_index)
-    rows = class_weights(x, target, weight, ignore_index) * g
+    w = class_weights(x, target, weight, ignore_index)
+    rows = gate(w * g, w != 0, None)
     p = softmax_op(x, 1) * operators["view"](rows, (rows.shape[0], 1))
     return p + nll_backward(g, x, target, weight, ignore_index), None, None
 
@@ -156,7 +162,7 @@ def _cross_entropy_backward(n: Any, g: Any) -> tuple:
         return _cross_entropy_rule(n, g)
     e, s, total = n.aux
     safe, w = _weights(np, target, weight, ignore_index, x.dtype)
-    w = w * (g / total if reduction == "mean" else g)
+    w = _scaled(np, w, g / total if reduction == "mean" else g)
     gx = e * (w[:, None] / s)
     gx[np.arange(x.shape[0]), safe] -= w
     return gx, None, None

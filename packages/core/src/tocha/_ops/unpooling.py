@@ -28,9 +28,8 @@ def max_unpool(nd: int, input: Any, indices: Any, kernel_size: Any, stride: Any,
     pads = integers(name, "padding", padding, nd, 5)
     shape = input._data.shape
     if len(shape) not in (nd + 1, nd + 2):
-        wanted = max(nd, 2)
         raise RuntimeError(
-            f"Input to max_unpooling{wanted}d should be a {wanted + 1}d or {wanted + 2}d Tensor, but got a tensor with {len(shape)} dimensions."
+            f"Input to max_unpooling{nd}d should be a {nd + 1}d or {nd + 2}d Tensor, but got a tensor with {len(shape)} dimensions."
         )
     size = _unpooled_size(shape[len(shape) - nd :], kernel, step, pads, output_size)
     if indices._data.dtype != NP_INT64:

@@ -18,7 +18,8 @@ from .._trace.symbolic import evaluate, fold, free_symbols, is_symbolic, structu
 from .._trace.tracer import Traced, Tracer, TracingError
 
 __all__ = [
-    "OPS", "Abstract", "Environment", "Graph", "GuardError", "Node", "Op", "SourceLine", "Traced", "Tracer", "TracingError", "Value",
+    "OPS", "Abstract", "Environment", "Graph", "GuardError", "Node", "Op", "SourceLine", "Traced", "Tracer",
+    "TracingError", "Value",
     "broadcast_shapes", "evaluate", "fold", "free_symbols", "is_symbolic", "structural_key", "value_of", "wrap",
 ]  # fmt: skip
 

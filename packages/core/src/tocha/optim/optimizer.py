@@ -132,7 +132,7 @@ class Optimizer:
         for group in self.param_groups:
             for p in group["params"]:
                 if set_to_none:
-                    p.grad = None
+                    p._grad = None
                 elif p.grad is not None:
                     if p.grad.grad_fn is not None:
                         p.grad.detach_()

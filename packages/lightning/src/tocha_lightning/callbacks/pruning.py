@@ -15,13 +15,13 @@ from tocha_lightning.utilities.exceptions import MisconfigurationException
 from tocha_lightning.utilities.rank_zero import log, rank_zero_debug
 
 Pair = tuple[nn.Module, str]
-_FUNCTIONS = {
+_FUNCTIONS: dict[str, Any] = {
     "ln_structured": prune.ln_structured,
     "l1_unstructured": prune.l1_unstructured,
     "random_structured": prune.random_structured,
     "random_unstructured": prune.random_unstructured,
 }
-_METHODS = {
+_METHODS: dict[Any, Any] = {
     prune.ln_structured: prune.LnStructured,
     prune.l1_unstructured: prune.L1Unstructured,
     prune.random_structured: prune.RandomStructured,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tocha.optim import Optimizer
 from tocha.optim import lr_scheduler as schedulers
@@ -12,11 +12,14 @@ from tocha_lightning.core import LightningDataModule, LightningModule
 from tocha_lightning.trainer import Trainer
 from tocha_lightning.utilities.exceptions import MisconfigurationException
 
-try:
+if TYPE_CHECKING:
     from jsonargparse import ActionConfigFile, ArgumentParser, Namespace, class_from_function
-except ModuleNotFoundError:  # an extra: `LightningArgumentParser` says so when it is made
-    ActionConfigFile = Namespace = class_from_function = None
-    ArgumentParser = object
+else:
+    try:
+        from jsonargparse import ActionConfigFile, ArgumentParser, Namespace, class_from_function
+    except ModuleNotFoundError:  # an extra: `LightningArgumentParser` says so when it is made
+        ActionConfigFile = Namespace = class_from_function = None
+        ArgumentParser = object
 
 
 class ReduceLROnPlateau(schedulers.ReduceLROnPlateau):
@@ -38,7 +41,7 @@ SCHEDULERS = (schedulers.LRScheduler, ReduceLROnPlateau)
 Kinds = type | tuple[type, ...]
 
 
-class LightningArgumentParser(ArgumentParser):  # type: ignore[misc,valid-type]
+class LightningArgumentParser(ArgumentParser):
     """jsonargparse's parser, which knows about modules, Trainers, optimizers and schedulers.
 
     Args:

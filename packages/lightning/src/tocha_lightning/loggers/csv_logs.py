@@ -53,7 +53,8 @@ class ExperimentWriter:
         """Write the rows taken since the last call."""
         if not self.metrics:
             return
-        rows, self.metrics = self.metrics, []
+        rows: list[Any] = self.metrics
+        self.metrics = []
         new = {key for row in rows for key in row} - set(self.metrics_keys)
         exists = os.path.isfile(self.metrics_file_path)
         if new:

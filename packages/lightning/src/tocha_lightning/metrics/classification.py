@@ -44,6 +44,11 @@ class StatScores(Metric):
             [1, 1, 1, 0, 1]])
     """
 
+    tp: Tensor
+    fp: Tensor
+    tn: Tensor
+    fn: Tensor
+
     def __init__(
         self,
         task: str,

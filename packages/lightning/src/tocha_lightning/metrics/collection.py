@@ -60,7 +60,7 @@ class MetricCollection(nn.ModuleDict):
         """The metrics by their whole names, so that ``log_dict`` takes a collection."""
         return list(self._metrics())
 
-    def update(self, *args: Any, **kwargs: Any) -> None:  # type: ignore[override]
+    def update(self, *args: Any, **kwargs: Any) -> None:
         """Give a batch to every metric."""
         for _, metric in self._metrics():
             metric.update(*args, **kwargs)

@@ -39,6 +39,8 @@ class ConfusionMatrix(Metric):
             [0, 1]])
     """
 
+    confmat: Tensor
+
     def __init__(
         self,
         task: str,

@@ -71,6 +71,13 @@ class MeanAveragePrecision(Metric):
     tensor(1.)
     """
 
+    boxes: list[Tensor]
+    scores: list[Tensor]
+    labels: list[Tensor]
+    true_boxes: list[Tensor]
+    true_labels: list[Tensor]
+    crowd: list[Tensor]
+
     def __init__(
         self,
         box_format: str = "xyxy",

@@ -41,6 +41,9 @@ def average_precision(scores: Tensor, target: Tensor) -> Tensor:
 class _Ranking(Metric):
     """Keeps all scores and targets."""
 
+    preds: list[Tensor]
+    target: list[Tensor]
+
     def __init__(
         self,
         task: str,

@@ -26,6 +26,9 @@ class MeanSquaredError(Metric):
     tensor(2.)
     """
 
+    sum_squared_error: Tensor
+    total: Tensor
+
     def __init__(self, squared: bool = True) -> None:
         super().__init__()
         self.squared = squared
@@ -46,6 +49,9 @@ class MeanSquaredError(Metric):
 
 class MeanAbsoluteError(Metric):
     """The mean of the absolute errors."""
+
+    sum_abs_error: Tensor
+    total: Tensor
 
     def __init__(self) -> None:
         super().__init__()
@@ -72,6 +78,11 @@ class R2Score(Metric):
 
     `compute` raises ValueError with fewer than two samples.
     """
+
+    sum_target: Tensor
+    sum_squared_target: Tensor
+    residual: Tensor
+    total: Tensor
 
     def __init__(self, num_outputs: int = 1, multioutput: str = "uniform_average") -> None:
         super().__init__()
@@ -117,6 +128,9 @@ class MeanMetric(Metric):
     tensor(3.4000)
     """
 
+    mean_value: Tensor
+    weight: Tensor
+
     def __init__(self) -> None:
         super().__init__()
         self.add_state("mean_value", tocha.tensor(0.0, dtype=tocha.float64), dist_reduce_fx="sum")
@@ -136,6 +150,8 @@ class MeanMetric(Metric):
 
 class SumMetric(Metric):
     """The sum of everything given."""
+
+    sum_value: Tensor
 
     def __init__(self) -> None:
         super().__init__()

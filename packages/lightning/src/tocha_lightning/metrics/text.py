@@ -21,6 +21,9 @@ class Perplexity(Metric):
     tensor(5.)
     """
 
+    total_log_probs: Tensor
+    count: Tensor
+
     def __init__(self, ignore_index: int | None = None) -> None:
         super().__init__()
         self.ignore_index = ignore_index
@@ -69,6 +72,11 @@ class BLEUScore(Metric):
     >>> bleu(["the cat is on the mat"], [["there is a cat on the mat", "a cat is on the mat"]])
     tensor(0.8165)
     """
+
+    numerator: Tensor
+    denominator: Tensor
+    preds_len: Tensor
+    target_len: Tensor
 
     def __init__(
         self,

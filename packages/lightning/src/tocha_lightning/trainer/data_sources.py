@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 import os
+from collections.abc import Sized
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from tocha.utils.data import BatchSampler, DataLoader, RandomSampler, SequentialSampler
 from tocha_lightning.core.datamodule import LightningDataModule
@@ -103,7 +104,7 @@ def _stop_shuffling(combined: CombinedLoader, stage: RunningStage) -> None:
         f" We are turning off the {stage.dataloader_prefix} dataloader shuffling for you."
     )
     combined.flattened = [
-        with_sampling(dl, SequentialSampler(dl.dataset)) if isinstance(dl, DataLoader) else dl
+        with_sampling(dl, SequentialSampler(cast(Sized, dl.dataset))) if isinstance(dl, DataLoader) else dl
         for dl in combined.flattened
     ]
 
@@ -133,7 +134,7 @@ def _distribute(trainer: Any, loader: DataLoader[Any], shuffle: bool) -> Any:
         return loader
     shuffle = shuffle and not trainer.overfit_batches and isinstance(loader.sampler, RandomSampler)
     seed = int(os.environ.get("PL_GLOBAL_SEED", "0"))
-    return with_sampling(loader, DistributedSampler(loader.dataset, shuffle=shuffle, seed=seed, **wanted))
+    return with_sampling(loader, DistributedSampler(cast(Sized, loader.dataset), shuffle=shuffle, seed=seed, **wanted))
 
 
 def number_of_batches(stage: RunningStage, loader: Any, limit: int | float) -> int | float:

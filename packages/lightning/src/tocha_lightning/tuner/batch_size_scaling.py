@@ -113,6 +113,7 @@ class _Trials:
             if not is_out_of_memory(error):
                 raise
             error.__traceback__ = None  # it keeps the tensors of the failed step alive
+            gc.collect()
             rank_zero_info(f"Batch size {size} failed")
             fitted = False
         else:
@@ -122,7 +123,6 @@ class _Trials:
         if loaders is not None:
             lengths = [len(dl.dataset) for dl in loaders.flattened if hasattr(getattr(dl, "dataset", None), "__len__")]
             self.dataset_size = max(lengths, default=None)
-        gc.collect()
         if trainer.strategy.root_device.type == "cuda":
             tocha.cuda.empty_cache()
         return fitted

@@ -33,7 +33,7 @@ def apply_to_collection(data: Any, dtype: type | tuple[type, ...], function: Cal
         return kind(*[apply_to_collection(value, dtype, function, *args) for value in data])
     if isinstance(data, Mapping):
         items = [(key, apply_to_collection(value, dtype, function, *args)) for key, value in data.items()]
-        return kind(items)  # type: ignore[call-arg]
+        return kind(items)
     if dataclasses.is_dataclass(data) and not isinstance(data, type):
         changed = {
             field.name: apply_to_collection(getattr(data, field.name), dtype, function, *args)

@@ -60,7 +60,7 @@ def rank_zero_warn(message: str, stacklevel: int = 4, category: type[Warning] = 
     warnings.warn(message, stacklevel=stacklevel, category=category)
 
 
-class WarningCache(set):  # type: ignore[type-arg]
+class WarningCache(set[str]):
     """Gives each message once.
 
     >>> cache = WarningCache()

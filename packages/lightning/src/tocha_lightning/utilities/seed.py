@@ -65,16 +65,16 @@ def reset_seed(verbose: bool = False) -> None:
 
 def collect_rng_states() -> dict[str, Any]:
     """The states of all global generators, in types that a checkpoint reads back safely."""
-    name, keys, position, has_gauss, gauss = np.random.get_state()
+    legacy: Any = np.random.get_state(legacy=False)
     version, python_state, gauss_next = random.getstate()
     states: dict[str, Any] = {
         "tocha": tocha.get_rng_state(),
         "numpy": {
-            "name": name,
-            "keys": tocha.tensor(keys.astype(np.int64)),
-            "position": int(position),
-            "has_gauss": int(has_gauss),
-            "gauss": float(gauss),
+            "name": legacy["bit_generator"],
+            "keys": tocha.tensor(legacy["state"]["key"].astype(np.int64)),
+            "position": int(legacy["state"]["pos"]),
+            "has_gauss": int(legacy["has_gauss"]),
+            "gauss": float(legacy["gauss"]),
         },
         "python": {"version": version, "state": list(python_state), "gauss_next": gauss_next},
     }

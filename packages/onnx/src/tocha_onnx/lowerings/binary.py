@@ -1,4 +1,5 @@
-"""Pointwise operators of two or three tensors: arithmetic, comparison, logic, powers, division that rounds, choosing."""
+"""Pointwise operators of two or three tensors: arithmetic, comparison, logic, powers, division that rounds,
+choosing."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ def _arithmetic(name: str, for_bool: str | None) -> Callable:
 
 
 for _name, _onnx, _bool in (
-    ("add", "Add", "Or"), ("sub", "Sub", None), ("mul", "Mul", "And"), ("maximum", "Max", "Or"), ("minimum", "Min", "And"),
+    ("add", "Add", "Or"), ("sub", "Sub", None), ("mul", "Mul", "And"), ("maximum", "Max", "Or"), ("minimum", "Min",
+    "And"),
     ("eq", "Equal", None), ("lt", "Less", None), ("le", "LessOrEqual", None), ("gt", "Greater", None),
     ("ge", "GreaterOrEqual", None),
 ):  # fmt: skip

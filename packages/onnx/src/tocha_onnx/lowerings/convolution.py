@@ -88,7 +88,14 @@ def _max_pool(
     else:
         pads, ceil = (*padding, *padding), 1
     return b.add(
-        "MaxPool", x, outputs=outputs, kernel_shape=kernel, strides=stride, pads=pads, dilations=dilation, ceil_mode=ceil
+        "MaxPool",
+        x,
+        outputs=outputs,
+        kernel_shape=kernel,
+        strides=stride,
+        pads=pads,
+        dilations=dilation,
+        ceil_mode=ceil,
     )
 
 
@@ -106,7 +113,8 @@ def max_pool(b: Builder, x: Array, *attributes: Any) -> Array:
 
 @lowering("max_pool_indices")
 def max_pool_indices(b: Builder, x: Array, windows: tuple) -> Array:
-    """Over one dimension after the other, the last first: the maximum of each window and its place, the first of equals."""
+    """Over one dimension after the other, the last first: the maximum of each window and its place, the first of
+    equals."""
     best, position, multiplier = x, None, 1
     for axis in range(x.rank - 1, 1, -1):
         spans = windows[axis - 2]
@@ -115,8 +123,10 @@ def max_pool_indices(b: Builder, x: Array, windows: tuple) -> Array:
         trailing = (1,) * (x.rank - 1 - axis)
         values = b.Gather(best, b.constant(table.astype(np.int64)), axis=axis)
         places = b.constant((table * multiplier).astype(np.int64).reshape(*table.shape, *trailing))
-        places = b.Add(b.Gather(position, b.constant(table.astype(np.int64)), axis=axis), places) if position else (
-            b.same_shape(places, values)
+        places = (
+            b.Add(b.Gather(position, b.constant(table.astype(np.int64)), axis=axis), places)
+            if position
+            else (b.same_shape(places, values))
         )
         chosen = b.ArgMax(values, axis=axis + 1, keepdims=1)
         best = b.squeeze(b.GatherElements(values, chosen, axis=axis + 1), (axis + 1,))
@@ -160,7 +170,14 @@ def _pad_space(b: Builder, x: Array, low: tuple, high: tuple, value: float) -> A
 
 @lowering("avg_pool")
 def avg_pool(
-    b: Builder, x: Array, kernel: tuple, stride: tuple, padding: tuple, ceil_mode: bool, include: bool, override: int | None
+    b: Builder,
+    x: Array,
+    kernel: tuple,
+    stride: tuple,
+    padding: tuple,
+    ceil_mode: bool,
+    include: bool,
+    override: int | None,
 ) -> Array:
     if not x.is_float:
         wide = Array(b.cast(x, np.float64).name, np.dtype("float64"), x.shape)
@@ -169,7 +186,8 @@ def avg_pool(
     window = {"kernel_shape": kernel, "strides": stride}
     if not ceil_mode and override is None:
         return b.AveragePool(x, pads=(*padding, *padding), count_include_pad=int(include), **window)
-    # Sums over windows inside of an explicit border, then one division: onnxruntime counts ceil_mode's border differently.
+    # Sums over windows inside of an explicit border, then one division: onnxruntime counts ceil_mode's border
+    # differently.
     excess = _excess(x, kernel, stride, padding, (1,) * len(kernel), ceil_mode) if ceil_mode else [0] * len(kernel)
     excess = [max(0, e) if isinstance(e, int) else e for e in excess]
     high = tuple(p + e for p, e in zip(padding, excess))
@@ -200,5 +218,3 @@ def avg_pool_backward(
     rows.shape = (*channels, *g.shape[2:])
     space = transposed(b, rows, ones, None, size, stride, padding, (1,) * len(kernel), 1)
     return b.reshape(space, (*g.shape[:2], *size))
-
-

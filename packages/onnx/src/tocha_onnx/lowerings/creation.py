@@ -10,7 +10,7 @@ from ..builder import Array, Builder
 from ..registry import lowering, unsupported
 
 unsupported(
-    "it draws random numbers, and no other runtime draws PyTorch's: pass them as an input, or call .eval() before the export",
+    "it draws random numbers, and no other runtime draws PyTorch's: pass them as an input, or call .eval() first",
     "random",
 )
 unsupported("complex numbers have no place in onnxruntime", "complex", "view_as_complex")

@@ -27,7 +27,13 @@ def _shifted(b: Builder, a: Array, by: int) -> Array:
 
 @lowering("ctc_loss")
 def ctc_loss(
-    b: Builder, logp: Array, targets: Array, input_lengths: tuple, target_lengths: tuple, blank: int, zero_infinity: bool
+    b: Builder,
+    logp: Array,
+    targets: Array,
+    input_lengths: tuple,
+    target_lengths: tuple,
+    blank: int,
+    zero_infinity: bool,
 ) -> Array:
     dtype = logp.dtype
     steps, count, _ = logp.shape
@@ -35,7 +41,9 @@ def ctc_loss(
     never, zero = b.constant(-math.inf, dtype), b.constant(0, dtype)
     wide = b.cast(targets, NP_INT64)
     blanks = b.Add(b.Mul(wide, 0), blank)
-    pairs = b.Reshape(b.Concat(b.unsqueeze(blanks, (2,)), b.unsqueeze(wide, (2,)), axis=2), b.sizes((count, length * 2)))
+    pairs = b.Reshape(
+        b.Concat(b.unsqueeze(blanks, (2,)), b.unsqueeze(wide, (2,)), axis=2), b.sizes((count, length * 2))
+    )
     labels = b.Concat(pairs, b.full((count, 1), blank, NP_INT64), axis=1)
     before = b.Concat(b.full((count, 2), blank, NP_INT64), b.slice(labels, 1, 0, -2), axis=1)
     free = b.And(b.Not(b.Equal(labels, blank)), b.Not(b.Equal(labels, before)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from tocha.onnx.tracing import broadcast_shapes
 
 from ..builder import Array, Builder
@@ -147,7 +148,8 @@ def gather_backward(b: Builder, g: Array, index: Array, dim: int, shape: tuple) 
     return _scatter(b, base, index, g, dim, "add")
 
 
-# ---------------------------------------------------------------- pixels of images, by their place in the flattened image
+# ---------------------------------------------------------------- pixels of images, by their place in the flattened
+# image
 
 
 def _pixels(b: Builder, x: Array) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from tocha.onnx.tracing import broadcast_shapes
 
 from ..builder import Array, Builder
@@ -41,7 +42,8 @@ def slogdet(b: Builder, x: Array) -> tuple[Array, Array]:
 
 
 def gauss_jordan(b: Builder, a: Array, right: Array, rank: int) -> Array:
-    """``a⁻¹ right``, with the largest element of each column as its pivot. A singular matrix gives infinities or NaN."""
+    """``a⁻¹ right``, with the largest element of each column as its pivot. A singular matrix gives infinities or
+    NaN."""
     n = a.shape[-1]
     joined = b.Concat(a, right, axis=rank - 1)
     rows = b.unsqueeze(b.range(n), (1,))

@@ -36,9 +36,7 @@ def _picked(b: Builder, x: Array, safe: Array) -> Array:
     return b.squeeze(b.GatherElements(x, b.unsqueeze(safe, (1,)), axis=1), (1,))
 
 
-def _class_loss(
-    b: Builder, x: Array, target: Array, weight: Array | None, ignored: int, reduction: str
-) -> Array:
+def _class_loss(b: Builder, x: Array, target: Array, weight: Array | None, ignored: int, reduction: str) -> Array:
     safe, weights = _class_weights(b, x, target, weight, ignored)
     losses = b.Neg(b.Mul(_picked(b, x, safe), weights))
     losses = b.Where(b.Equal(target, ignored), b.constant(0, x.dtype), losses)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
 from tocha.onnx.tracing import Abstract, is_symbolic
 
 from ..builder import INT64_MAX, INT64_MIN, Array, Builder
@@ -45,7 +46,8 @@ def flip(b: Builder, x: Array, dims: tuple) -> Array:
 
 
 def plan(rank: int, index: tuple) -> tuple[list[tuple[int, slice]], list[tuple[int, Any]], list[int]]:
-    """The slices and the integers of a basic index with the dimensions they apply to, and the positions of its Nones."""
+    """The slices and the integers of a basic index with the dimensions they apply to, and the positions of its
+    Nones."""
     consumed = sum(1 for i in index if i is not None and i is not Ellipsis)
     slices: list[tuple[int, slice]] = []
     integers: list[tuple[int, Any]] = []

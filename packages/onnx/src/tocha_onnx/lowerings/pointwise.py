@@ -11,8 +11,10 @@ from ..builder import Array, Builder
 from ..registry import lowering
 
 NATIVE = {
-    "exp": "Exp", "log": "Log", "sqrt": "Sqrt", "sin": "Sin", "cos": "Cos", "tan": "Tan", "asin": "Asin", "acos": "Acos",
-    "atan": "Atan", "sinh": "Sinh", "cosh": "Cosh", "tanh": "Tanh", "asinh": "Asinh", "acosh": "Acosh", "atanh": "Atanh",
+    "exp": "Exp", "log": "Log", "sqrt": "Sqrt", "sin": "Sin", "cos": "Cos", "tan": "Tan", "asin": "Asin",
+    "acos": "Acos",
+    "atan": "Atan", "sinh": "Sinh", "cosh": "Cosh", "tanh": "Tanh", "asinh": "Asinh", "acosh": "Acosh",
+    "atanh": "Atanh",
     "reciprocal": "Reciprocal", "sigmoid": "Sigmoid", "neg": "Neg", "erf": "Erf",
 }  # fmt: skip
 

@@ -50,7 +50,8 @@ def _shifted(b: Builder, k: Array, x: Array, p: Array, q: Array) -> Array:
 
 
 for _kind, _first in (
-    ("t", lambda b, x: x), ("u", _twice), ("v", lambda b, x: b.Sub(_twice(b, x), 1)), ("w", lambda b, x: b.Add(_twice(b, x), 1)),
+    ("t", lambda b, x: x), ("u", _twice), ("v", lambda b, x: b.Sub(_twice(b, x), 1)), ("w", lambda b,
+    x: b.Add(_twice(b, x), 1)),
 ):  # fmt: skip
     _register(f"chebyshev_polynomial_{_kind}", _first, _chebyshev)
     _register(f"shifted_chebyshev_polynomial_{_kind}", lambda b, x, f=_first: f(b, _shift(b, x)), _shifted)

@@ -37,7 +37,9 @@ def _stacked(b: Builder, parts: tuple[Array, ...], gates: tuple[int, ...], name:
     return b.unsqueeze(b.Concat(*blocks, axis=0) if len(blocks) > 1 else blocks[0], (0,))
 
 
-def _weights(b: Builder, gates: tuple[int, ...], w_ih: Array, w_hh: Array, b_ih: Array | None, b_hh: Array | None) -> list:
+def _weights(
+    b: Builder, gates: tuple[int, ...], w_ih: Array, w_hh: Array, b_ih: Array | None, b_hh: Array | None
+) -> list:
     bias = None if b_ih is None or b_hh is None else _stacked(b, (b_ih, b_hh), gates, "B")
     return [_stacked(b, (w_ih,), gates, "W"), _stacked(b, (w_hh,), gates, "R"), bias]
 
@@ -98,7 +100,15 @@ def lstm(
 
 @lowering("gru_layer")
 def gru(
-    b: Builder, x: Array, h0: Array, w_ih: Array, w_hh: Array, b_ih: Array | None, b_hh: Array | None, sizes: Any, reverse: bool
+    b: Builder,
+    x: Array,
+    h0: Array,
+    w_ih: Array,
+    w_hh: Array,
+    b_ih: Array | None,
+    b_hh: Array | None,
+    sizes: Any,
+    reverse: bool,
 ) -> tuple[Array, ...]:
     weights = _weights(b, GRU_GATES, w_ih, w_hh, b_ih, b_hh)
     return _run(b, "GRU", x, [h0], weights, sizes, reverse, linear_before_reset=1)
@@ -106,7 +116,8 @@ def gru(
 
 @lowering("rnn_layer")
 def rnn(
-    b: Builder, x: Array, h0: Array, w_ih: Array, w_hh: Array, b_ih: Array | None, b_hh: Array | None, sizes: Any, reverse: bool,
+    b: Builder, x: Array, h0: Array, w_ih: Array, w_hh: Array, b_ih: Array | None, b_hh: Array | None, sizes: Any,
+    reverse: bool,
     nonlinearity: str,
 ) -> tuple[Array, ...]:  # fmt: skip
     weights = _weights(b, (0,), w_ih, w_hh, b_ih, b_hh)

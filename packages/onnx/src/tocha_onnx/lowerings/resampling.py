@@ -1,6 +1,7 @@
 """Resizing and adaptive pools.
 
-Both are linear and act on each dimension by itself. Where ONNX's own operator does not follow PyTorch to the last pixel,
+Both are linear and act on each dimension by itself. Where ONNX's own operator does not follow PyTorch to the last
+pixel,
 a dimension of a fixed size is multiplied with the matrix of tocha's own operator.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from tocha.onnx.tracing import OPS
 
 from ..builder import Array, Builder
@@ -42,7 +44,9 @@ def _along(b: Builder, x: Array, axis: int, matrix: np.ndarray) -> Array:
 def _nearest(b: Builder, n: Any, out: Any, exact: bool, factor: float | None) -> Array:
     """The element that each output repeats, in PyTorch's float32 arithmetic."""
     if _fixed(n, out):
-        index = OPS["interpolate"].run(np.arange(n, dtype=np.float64)[None, None], (out,), _name(exact), False, (factor,), False)
+        index = OPS["interpolate"].run(
+            np.arange(n, dtype=np.float64)[None, None], (out,), _name(exact), False, (factor,), False
+        )
         return b.constant(index[0, 0].astype(np.int64))
     if factor is not None and factor > 0:
         scale: Any = b.constant(np.float32(1.0 / factor))
@@ -77,7 +81,9 @@ def interpolate(
     if whole and not antialias and not quantised and dtype != np.float64:
         return b.cast(_resize(b, x, size, mode, align_corners), dtype)
     if not _fixed(*space, *size):
-        raise Unsupported(f"{mode} resizing {'with antialiasing ' if antialias else ''}is exported for images of a fixed size")
+        raise Unsupported(
+            f"{mode} resizing {'with antialiasing ' if antialias else ''}is exported for images of a fixed size"
+        )
     wide = NP_FLOAT32 if quantised or dtype.itemsize == 2 else dtype
     y = Array(b.cast(x, wide).name, wide, x.shape)
     info = np.iinfo(dtype) if quantised else None

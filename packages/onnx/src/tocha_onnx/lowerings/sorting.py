@@ -73,7 +73,8 @@ def median(b: Builder, x: Array, dim: int, keepdim: bool, ignore_nan: bool) -> t
 
 @lowering("mode")
 def mode(b: Builder, x: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
-    """Counts of each element among its row, n by n; then the smallest of the most frequent values, where it stands last."""
+    """Counts of each element among its row, n by n; then the smallest of the most frequent values, where it stands
+    last."""
     if not x.rank:
         return x, b.constant(0, NP_INT64)
     equal = b.Equal(b.unsqueeze(x, (dim,)), b.unsqueeze(x, (dim + 1,)))
@@ -93,5 +94,3 @@ def searchsorted(b: Builder, edges: Array, values: Array, right: bool) -> Array:
     row = b.unsqueeze(edges, (edges.rank - 1,)) if edges.rank > 1 else edges
     before = b.LessOrEqual(row, wanted) if right else b.Less(row, wanted)
     return b.reduce("ReduceSum", b.cast(before, NP_INT64), (values.rank,))
-
-

@@ -39,7 +39,7 @@ class ConvertMethods:
                     param.grad = grad
         for name, buffer in tuple(self._buffers.items()):
             if buffer is not None:
-                self._buffers[name] = fn(buffer)
+                self._own("_buffers")[name] = fn(buffer)
         return self
 
     def to(self: T, *args: Any, **kwargs: Any) -> T:

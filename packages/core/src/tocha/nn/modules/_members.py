@@ -18,22 +18,16 @@ class Members(dict):
     The owner is held weakly: a module must not be part of a reference cycle, or its memory outlives ``del model``.
     """
 
-    __slots__ = ("_owner",)
+    __slots__ = ("owner",)
 
     def __init__(self, owner: Any, items: Mapping[str, Any] | Iterable[tuple[str, Any]] = ()) -> None:
         super().__init__(items)
-        self._owner = weakref.ref(owner)
+        self.owner = weakref.ref(owner)
         owner.__dict__.update(self)
 
     def _mirror(self) -> dict[str, Any]:
-        owner = self._owner()
+        owner = self.owner()
         return {} if owner is None else owner.__dict__
-
-    def release(self) -> None:
-        """Take the mirrored entries out of the owner, which is about to get another table."""
-        mirror = self._mirror()
-        for name in self:
-            mirror.pop(name, None)
 
     def __setitem__(self, name: str, value: Any) -> None:
         super().__setitem__(name, value)
@@ -54,7 +48,9 @@ class Members(dict):
         return name, value
 
     def clear(self) -> None:
-        self.release()
+        mirror = self._mirror()
+        for name in self:
+            mirror.pop(name, None)
         super().clear()
 
     def update(self, *args: Any, **kwargs: Any) -> None:

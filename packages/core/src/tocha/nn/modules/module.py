@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -170,7 +169,7 @@ class Module(HookMethods, StateDictMethods, ConvertMethods):
                     "forward() method."
                 )
             param = registered(GLOBAL.parameter_registration, self, name, param)
-        self._parameters[name] = param
+        self._own("_parameters")[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a tensor that is part of the module's state but not trained, such as a running mean.
@@ -188,7 +187,7 @@ class Module(HookMethods, StateDictMethods, ConvertMethods):
             raise TypeError(
                 f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
             )
-        self._buffers[name] = registered(GLOBAL.buffer_registration, self, name, tensor)
+        self._own("_buffers")[name] = registered(GLOBAL.buffer_registration, self, name, tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -203,7 +202,7 @@ class Module(HookMethods, StateDictMethods, ConvertMethods):
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{typename(module)} is not a Module subclass")
         self._check_name("module", name, "_modules")
-        self._modules[name] = registered(GLOBAL.module_registration, self, name, module)
+        self._own("_modules")[name] = registered(GLOBAL.module_registration, self, name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
         """Alias of ``add_module``."""
@@ -244,27 +243,35 @@ class Module(HookMethods, StateDictMethods, ConvertMethods):
             self.register_parameter(name, None)
         elif special and isinstance(value, Module):
             self._forget(name, "_modules")
-            self._modules[name] = registered(GLOBAL.module_registration, self, name, value)
+            self._own("_modules")[name] = registered(GLOBAL.module_registration, self, name, value)
         elif name in own["_modules"]:
             if value is not None:
                 raise TypeError(
                     f"cannot assign '{typename(value)}' as child module '{name}' (torch.nn.Module or None expected)"
                 )
-            self._modules[name] = registered(GLOBAL.module_registration, self, name, None)
+            self._own("_modules")[name] = registered(GLOBAL.module_registration, self, name, None)
         elif name in own["_buffers"] or (special and isinstance(value, Buffer)):
             self._assign_buffer(name, value)
         elif name in _MEMBER_TABLES:
-            own[name].release()
+            for member in own[name]:
+                own.pop(member, None)
             own[name] = Members(self, value)
         else:
             object.__setattr__(self, name, value)
+
+    def _own(self, table: str) -> Members:
+        """One of the tables; with a copied ``__dict__`` it came from another module, and is replaced by one of ours."""
+        members = self.__dict__[table]
+        if type(members) is not Members or members.owner() is not self:
+            members = self.__dict__[table] = Members(self, members)
+        return members
 
     def _forget(self, name: str, but: str) -> None:
         """Make room for a member of another kind with this name."""
         own = self.__dict__
         for table in _MEMBER_TABLES:
             if table != but and name in own[table]:
-                del own[table][name]
+                del self._own(table)[name]
         if name not in own[but]:
             own.pop(name, None)
         self._non_persistent_buffers_set.discard(name)
@@ -280,7 +287,10 @@ class Module(HookMethods, StateDictMethods, ConvertMethods):
             persistent = name not in self._non_persistent_buffers_set
         if type(self).register_buffer is Module.register_buffer:
             self.register_buffer(name, value, persistent)
-        elif "persistent" in inspect.signature(self.register_buffer).parameters:
+            return
+        import inspect
+
+        if "persistent" in inspect.signature(self.register_buffer).parameters:
             self.register_buffer(name, value, persistent)
         elif persistent:
             self.register_buffer(name, value)
@@ -293,7 +303,7 @@ class Module(HookMethods, StateDictMethods, ConvertMethods):
     def __delattr__(self, name: str) -> None:
         for table in _MEMBER_TABLES:
             if name in self.__dict__.get(table, ()):
-                del self.__dict__[table][name]
+                del self._own(table)[name]
                 self._non_persistent_buffers_set.discard(name)
                 return
         object.__delattr__(self, name)

@@ -27,7 +27,11 @@ class _BaseDataLoaderIter:
 
     def __init__(self, loader: DataLoader) -> None:
         # Not the loader itself: it holds the iterator of persistent workers, and a cycle would outlive ``del loader``.
-        self._dataset, self._num_workers, self._index_sampler = loader.dataset, loader.num_workers, loader._index_sampler
+        self._dataset, self._num_workers, self._index_sampler = (
+            loader.dataset,
+            loader.num_workers,
+            loader._index_sampler,
+        )
         self._timeout, self._in_order, self._persistent = loader.timeout, loader.in_order, loader.persistent_workers
         self._expected = loader._IterableDataset_len_called
         self._pin = loader.pin_memory and _accelerator_available()
