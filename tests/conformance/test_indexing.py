@@ -109,7 +109,11 @@ def test_assignment(case, scalar: bool) -> None:
         x[converted(items, tensor)] = value if scalar else tensor(value)
         return x
 
-    same(outcome(lambda: write(ours, tocha.tensor)), outcome(lambda: write(theirs, torch.tensor)), f"x[{items}] = … of {shape}")
+    same(
+        outcome(lambda: write(ours, tocha.tensor)),
+        outcome(lambda: write(theirs, torch.tensor)),
+        f"x[{items}] = … of {shape}",
+    )
 
 
 def _repeats(items: tuple, shape: tuple[int, ...]) -> bool:
@@ -135,7 +139,11 @@ def test_assignment_has_gradients(case) -> None:
         results.append((x.grad, v.grad))
     for ours, theirs in zip(*results):
         if theirs is not None:
-            same(tocha.zeros_like(tocha.tensor(theirs.numpy())) if ours is None else ours, theirs, f"x[{items}] = v of {shape}")
+            same(
+                tocha.zeros_like(tocha.tensor(theirs.numpy())) if ours is None else ours,
+                theirs,
+                f"x[{items}] = v of {shape}",
+            )
 
 
 @settings(max_examples=150, deadline=None)
@@ -151,7 +159,9 @@ def test_index_put_accumulates(case) -> None:
         def run(lib=lib):
             x = lib.tensor(raw)
             place = x[tuple([lib.tensor(i) for i in indices])]
-            return x.index_put(tuple([lib.tensor(i) for i in indices]), lib.ones(place.shape, dtype=lib.float64), accumulate=True)
+            return x.index_put(
+                tuple([lib.tensor(i) for i in indices]), lib.ones(place.shape, dtype=lib.float64), accumulate=True
+            )
 
         results.append(outcome(run))
     same(*results, f"index_put {indices} of {shape}")

@@ -54,7 +54,21 @@ _UNARY = [
 ]  # fmt: skip
 _POSITIVE = ["log", "log2", "log10", "log1p", "sqrt", "rsqrt", "reciprocal", "lgamma", "digamma", "i0"]
 _FLAT = ["floor", "ceil", "round", "trunc", "sign", "isnan", "isinf", "isfinite", "signbit", "logical_not"]
-_BINARY = ["add", "sub", "mul", "div", "maximum", "minimum", "fmax", "fmin", "atan2", "hypot", "logaddexp", "logaddexp2", "copysign"]
+_BINARY = [
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "maximum",
+    "minimum",
+    "fmax",
+    "fmin",
+    "atan2",
+    "hypot",
+    "logaddexp",
+    "logaddexp2",
+    "copysign",
+]
 _COMPARE = ["eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor"]
 
 

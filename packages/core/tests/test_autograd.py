@@ -84,7 +84,11 @@ def test_backward_twice() -> None:
         (lambda x: tocha.ones(1).backward(), RuntimeError, "does not require grad and does not have a grad_fn"),
         (lambda x: (x * 2).backward(tocha.ones(3)), RuntimeError, "Mismatch in shape"),
         (lambda x: (x * 2).backward(1.0), TypeError, "gradients can be either Tensors or None"),
-        (lambda x: x.add_(1), RuntimeError, "a leaf Variable that requires grad is being used in an in-place operation"),
+        (
+            lambda x: x.add_(1),
+            RuntimeError,
+            "a leaf Variable that requires grad is being used in an in-place operation",
+        ),
         (lambda x: x[0].mul_(2), RuntimeError, "a view of a leaf Variable that requires grad"),
         (lambda x: (x * 2).requires_grad_(False), RuntimeError, "only change requires_grad flags of leaf variables"),
         (lambda x: x.numpy(), RuntimeError, "Can't call numpy\\(\\) on Tensor that requires grad"),
@@ -352,7 +356,9 @@ def test_training_leaves_no_cycles_and_does_not_grow() -> None:
     finally:
         gc.enable()
         tracemalloc.stop()
-    grown = sum(s.size_diff for s in after.compare_to(before, "filename") if "tracemalloc" not in s.traceback[0].filename)
+    grown = sum(
+        s.size_diff for s in after.compare_to(before, "filename") if "tracemalloc" not in s.traceback[0].filename
+    )
     assert grown < 64 * 1024, f"memory grew by {grown} bytes over 1,000 steps"
 
 

@@ -37,7 +37,9 @@ def outcome(a: str, b: str, name: str) -> str:
 
 def _half_complex(a: str, b: str) -> bool:
     """NumPy has no complex numbers of half precision: complex64 stands for them, listed in docs/compatibility.md."""
-    return "float16" in (a.removesuffix("/0"), b.removesuffix("/0")) and any("complex" in k or k == "1j" for k in (a, b))
+    return "float16" in (a.removesuffix("/0"), b.removesuffix("/0")) and any(
+        "complex" in k or k == "1j" for k in (a, b)
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -115,15 +115,23 @@ def test_parts_of_a_split_cannot_be_written() -> None:
 
 
 def test_expanded_memory_cannot_be_written() -> None:
-    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor refers to a single memory location"):
+    with pytest.raises(
+        RuntimeError, match="more than one element of the written-to tensor refers to a single memory location"
+    ):
         tocha.ones(1).expand(3).add_(1)
 
 
 @pytest.mark.parametrize(
     ("write", "text"),
     [
-        (lambda: tocha.ones(2, dtype=tocha.int64).add_(1.5), "result type Float can't be cast to the desired output type Long"),
-        (lambda: tocha.ones(2).add_(tocha.ones(3, 2)), r"output with shape \[2\] doesn't match the broadcast shape \[3, 2\]"),
+        (
+            lambda: tocha.ones(2, dtype=tocha.int64).add_(1.5),
+            "result type Float can't be cast to the desired output type Long",
+        ),
+        (
+            lambda: tocha.ones(2).add_(tocha.ones(3, 2)),
+            r"output with shape \[2\] doesn't match the broadcast shape \[3, 2\]",
+        ),
         (lambda: tocha.ones(2).copy_(tocha.ones(3)), "must match the size of tensor b"),
     ],
 )

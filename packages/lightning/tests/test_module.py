@@ -315,3 +315,14 @@ def test_seed_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PL_GLOBAL_SEED")
     with pytest.warns(UserWarning, match="No seed found"):
         assert L.seed_everything(verbose=False) == 0
+
+
+def test_export(lightning: Any) -> None:
+    pytest.importorskip("tocha_onnx", reason="the exporter is another package")
+    model = lightning.Plain(dropout=0.5)
+    model.example_input_array = tocha.ones(2, 3)
+    model.to_onnx(lightning.path / "m.onnx")
+    assert (lightning.path / "m.onnx").stat().st_size > 100 and model.training and model.drop.training
+    model.example_input_array = None
+    with pytest.raises(ValueError, match="neither `input_sample` nor"):
+        model.to_onnx(lightning.path / "n.onnx")

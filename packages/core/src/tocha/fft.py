@@ -221,12 +221,30 @@ def _frequencies(raw: np.ndarray, dtype: Any, device: Any, requires_grad: bool, 
     return _out(_placed(raw.astype(resolve_dtype(dtype)), device, requires_grad), out)
 
 
-def fftfreq(n: int, d: float = 1.0, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def fftfreq(
+    n: int,
+    d: float = 1.0,
+    *,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """The frequencies of ``fft``'s results, in cycles per unit of the sample spacing ``d``."""
     return _frequencies(np.fft.fftfreq(n, d), dtype, device, requires_grad, out)
 
 
-def rfftfreq(n: int, d: float = 1.0, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def rfftfreq(
+    n: int,
+    d: float = 1.0,
+    *,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """The frequencies of ``rfft``'s results."""
     return _frequencies(np.fft.rfftfreq(n, d), dtype, device, requires_grad, out)
 

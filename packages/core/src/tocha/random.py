@@ -9,7 +9,17 @@ from typing import Any
 from ._core.generator import Generator, default_generator
 from ._core.tensor import Tensor
 
-__all__ = ["Generator", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state", "thread_safe_generator"]
+__all__ = [
+    "Generator",
+    "default_generator",
+    "fork_rng",
+    "get_rng_state",
+    "initial_seed",
+    "manual_seed",
+    "seed",
+    "set_rng_state",
+    "thread_safe_generator",
+]
 
 
 def manual_seed(seed: int) -> Generator:
@@ -38,7 +48,9 @@ def set_rng_state(new_state: Tensor) -> None:
 
 
 @contextlib.contextmanager
-def fork_rng(devices: Iterable | None = None, enabled: bool = True, device_type: str = "cuda", **_: Any) -> Iterator[None]:
+def fork_rng(
+    devices: Iterable | None = None, enabled: bool = True, device_type: str = "cuda", **_: Any
+) -> Iterator[None]:
     """Leave the default stream after the block as it was before it."""
     if not enabled:
         yield

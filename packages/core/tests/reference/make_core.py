@@ -12,9 +12,36 @@ from pathlib import Path
 import torch
 
 DATA = Path(__file__).parent.parent / "data"
-DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"]
+DTYPES = [
+    "bool",
+    "uint8",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+]
 SCALARS = {"True": True, "3": 3, "2.5": 2.5, "1j": 1j}
-OPERATORS = ["add", "sub", "mul", "div", "floor_divide", "remainder", "pow", "eq", "lt", "maximum", "bitwise_and", "logical_or", "atan2"]
+OPERATORS = [
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "floor_divide",
+    "remainder",
+    "pow",
+    "eq",
+    "lt",
+    "maximum",
+    "bitwise_and",
+    "logical_or",
+    "atan2",
+]
 
 
 def operand(dtype: str, zero: bool) -> torch.Tensor:
@@ -40,7 +67,9 @@ def promotion() -> dict[str, str]:
         for name in OPERATORS:
             table[f"{a},{b},{name}"] = outcome(lambda: getattr(torch, name)(x, y))
         for name in ("add_", "mul_", "div_"):
-            table[f"{a},{b},{name}"] = outcome(lambda: getattr(x.clone(), name)(y if not a.endswith("/0") else y.sum().to(y.dtype)))
+            table[f"{a},{b},{name}"] = outcome(
+                lambda: getattr(x.clone(), name)(y if not a.endswith("/0") else y.sum().to(y.dtype))
+            )
     for a, (text, value) in itertools.product(kinds, SCALARS.items()):
         x = operand(a.removesuffix("/0"), a.endswith("/0"))
         table[f"{a},{text},result_type"] = str(torch.result_type(x, value)).removeprefix("torch.")

@@ -60,4 +60,6 @@ if __name__ == "__main__":
     silent = [case for case, what in table.items() if what is None]
     print("no error in PyTorch:", silent, file=sys.stderr)
     kept = {case: what for case, what in table.items() if what is not None}
-    (Path(__file__).parent.parent / "data" / "errors.json").write_text(json.dumps(kept, indent=0, sort_keys=True) + "\n")
+    (Path(__file__).parent.parent / "data" / "errors.json").write_text(
+        json.dumps(kept, indent=0, sort_keys=True) + "\n"
+    )

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import tocha
-from tocha import nn
+from tocha import nn, serialization
 
 __all__ = ["doctor", "onnx"]
 
@@ -84,7 +84,7 @@ def _model(arguments: argparse.Namespace) -> Any:
     found = getattr(importlib.import_module(module), name)
     made = found if isinstance(found, nn.Module) else found(**json.loads(arguments.kwargs))
     if arguments.weights is not None:
-        made.load_state_dict(tocha.load(arguments.weights))
+        made.load_state_dict(serialization.load(arguments.weights))
     return made.eval()
 
 
@@ -116,7 +116,7 @@ def parse_input(text: str, high: int, generator: np.random.Generator) -> tuple[s
 
 
 def _export(arguments: argparse.Namespace, **options: Any) -> tuple[Any, Any, tuple]:
-    from .export import export
+    from .exporting import export
 
     if not arguments.input:
         raise SystemExit("expected at least one --input NAME:DTYPE[SIZES]")

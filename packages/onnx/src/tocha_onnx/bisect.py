@@ -77,11 +77,11 @@ def _first_difference(
     got, reached = _intermediates(program, arrays)
     for node in graph.nodes:
         for value in node.outputs:
-            name = program._lowered.names.get(value)
-            if name not in got or value not in values:
+            place = program._lowered.names.get(value, "")
+            if place not in got or value not in values:
                 continue
             e = np.asarray(values[value])
-            _, why = compare(e, np.asarray(got[name]).astype(e.dtype), *tolerance(e.dtype, program._lowered.notes))
+            _, why = compare(e, np.asarray(got[place]).astype(e.dtype), *tolerance(e.dtype, program._lowered.notes))
             if why is not None:
                 _write_node(program, node, values, symbols, folder / "operator")
                 return f"the first operator that differs is {_describe(node)}: {why}"

@@ -44,11 +44,13 @@ class Array:
 
     @property
     def rank(self) -> int:
+        """The number of dimensions."""
         assert self.shape is not None
         return len(self.shape)
 
     @property
     def is_float(self) -> bool:
+        """Whether the type is a floating-point one, bfloat16 included."""
         return self.dtype.kind in "fV"
 
     def __repr__(self) -> str:
@@ -303,22 +305,23 @@ class Builder:
         return self.add(op, x, axes=None if axes is None else tuple(axes), keepdims=keep)
 
     def squeeze(self, x: Array, axes: Sequence[int]) -> Array:
+        """``x`` without these dimensions of size 1."""
         return self.Squeeze(x, np.array(axes, np.int64)) if len(axes) else x
 
     def unsqueeze(self, x: Array, axes: Sequence[int]) -> Array:
+        """``x`` with dimensions of size 1 at these places of the result."""
         return self.Unsqueeze(x, np.array(axes, np.int64)) if len(axes) else x
 
     def transpose(self, x: Array, order: Sequence[int]) -> Array:
+        """``x`` with its dimensions in another order."""
         return x if tuple(order) == tuple(range(len(order))) else self.Transpose(x, perm=tuple(order))
 
     def slice(self, x: Array, axis: int, start: Any, stop: Any, step: int = 1) -> Array:
         """``x[start:stop:step]`` along one dimension; the bounds may be symbolic."""
         return self.Slice(x, self.size(start), self.size(stop), self.size(axis), self.size(step))
 
-    def where(self, condition: Array, x: Any, y: Any) -> Array:
-        return self.Where(condition, x, y)
-
     def zeros(self, shape: Sequence[Any], dtype: Any) -> Array:
+        """An array of zeros; sizes may be symbolic."""
         return self.full(shape, 0, dtype)
 
     def full(self, shape: Sequence[Any], value: Any, dtype: Any) -> Array:
@@ -335,6 +338,7 @@ class Builder:
         return self.cast(self.Range(self.scalar(0), self.scalar(length), self.scalar(1)), dtype)
 
     def same_shape(self, x: Array, like: Array) -> Array:
+        """``x`` broadcast to the shape of another array."""
         return self.Expand(x, self.Shape(like))
 
 

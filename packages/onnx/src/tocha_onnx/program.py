@@ -26,7 +26,6 @@ class ONNXProgram:
     """What ``tocha.onnx.export`` returns.
 
     Attributes:
-        model: the model as ONNX's ``ModelProto``, arrays included.
         opset_version: the opset that it is written for.
         input_names, output_names: in order.
         verification: one :class:`~tocha_onnx.verification.Result` for each check against onnxruntime.
@@ -45,6 +44,7 @@ class ONNXProgram:
 
     @property
     def model(self) -> onnx.ModelProto:
+        """The model as ONNX's ``ModelProto``, arrays included."""
         if self._model is None:
             self._model = self._lowered.proto()
         return self._model

@@ -77,6 +77,7 @@ class Shapes:
         return b.cast(b.Squeeze(made, np.array([0], np.int64)), dtype)
 
     def symbol(self, name: str) -> Array:
+        """A size that an input, or a result, has, as an array of one element."""
         found = self._symbols.get(name)
         if found is None:
             raise RuntimeError(f"the size {name} is needed before anything in the graph has it")

@@ -39,6 +39,7 @@ class Result:
 
     @property
     def label(self) -> str:
+        """The sizes as text: ``batch=4``."""
         return ", ".join(f"{name}={size}" for name, size in self.sizes.items()) or "as given"
 
 

@@ -141,6 +141,23 @@ for _mode in ("NEAREST", "BILINEAR", "BICUBIC"):
         )
     ]  # fmt: skip
 
+for _mode in ("NEAREST", "BILINEAR"):
+    CASES[f"rotate tensor {_mode}"] = lambda m, T, U, k=_mode: [
+        T.functional.rotate(img, angle, getattr(T.InterpolationMode, k), expand=expand, center=center, fill=fill)
+        for img, angle, expand, center, fill in (
+            (floats_of(m), 30, False, None, None), (bytes_of(m), -75.5, True, None, [5.0]),
+            (floats_of(m)[None], 45, False, [2, 3], [0.1, 0.2, 0.3]), (bytes_of(m), 90, True, None, None),
+        )
+    ]  # fmt: skip
+    CASES[f"affine tensor {_mode}"] = lambda m, T, U, k=_mode: [
+        T.functional.affine(img, angle, translate, scale, shear, getattr(T.InterpolationMode, k), fill, center)
+        for img, angle, translate, scale, shear, fill, center in (
+            (floats_of(m), 30, [0, 0], 1.0, [0.0], None, None),
+            (bytes_of(m), -20.5, [2, -1], 0.7, [10.0, -5.0], [5.0], None),
+            (floats_of(m)[None], 0, [0, 3], 1.3, [20.0], [0.1, 0.2, 0.3], [1, 2]),
+        )
+    ]
+
 # Colours
 _FACTORS = {
     "adjust_brightness": (0.0, 0.4, 1.0, 1.9), "adjust_contrast": (0.0, 0.4, 1.0, 1.9),
@@ -175,6 +192,10 @@ CASES["random_affine"] = seeded(
     lambda m, T: T.RandomAffine(25, (0.2, 0.3), (0.7, 1.4), 12, T.InterpolationMode.BILINEAR, fill=8), _SQUARE
 )
 CASES["random_affine shears"] = seeded(lambda m, T: T.RandomAffine((0, 0), shear=(-5, 5, -20, 30)), _SQUARE)
+CASES["random_rotation tensor"] = seeded(
+    lambda m, T: T.RandomRotation(50, T.InterpolationMode.BILINEAR, expand=True, fill=0.4), floats_of
+)
+CASES["random_affine tensor"] = seeded(lambda m, T: T.RandomAffine(25, (0.2, 0.3), (0.7, 1.4), 12, fill=8), bytes_of)
 CASES["random_resized_crop"] = seeded(lambda m, T: T.RandomResizedCrop((6, 7)), _SQUARE)
 CASES["random_resized_crop fallback"] = seeded(lambda m, T: T.RandomResizedCrop(4, (2.0, 3.0), (0.5, 0.6)), _SQUARE)
 CASES["color_jitter"] = seeded(lambda m, T: T.ColorJitter(0.4, (0.5, 1.5), 0.3, 0.2), _SQUARE)

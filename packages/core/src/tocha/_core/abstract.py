@@ -71,7 +71,9 @@ class Meta(Abstract):
 
 
 def no_rule(op: Op) -> NotImplementedError:
-    return NotImplementedError(f"operator {op.name!r} has no shape rule: it runs on real arrays only, not on meta or traced values")
+    return NotImplementedError(
+        f"operator {op.name!r} has no shape rule: it runs on real arrays only, not on meta or traced values"
+    )
 
 
 def specs(op: Op, args: tuple) -> tuple[list, list]:

@@ -32,7 +32,9 @@ def broadcast_two(a: Sequence, b: Sequence) -> tuple:
         elif p == 1:
             out.append(q)
         else:
-            raise RuntimeError(f"The size of tensor a ({p}) must match the size of tensor b ({q}) at non-singleton dimension {i}")
+            raise RuntimeError(
+                f"The size of tensor a ({p}) must match the size of tensor b ({q}) at non-singleton dimension {i}"
+            )
     return tuple(out)
 
 
@@ -50,7 +52,9 @@ def reduce_to(g: Any, shape: Sequence) -> Any:
     if len(have) == len(shape) and (have == shape or same_shape(have, shape)):
         return g
     extra = len(have) - len(shape)
-    dims = tuple(range(extra)) + tuple([i + extra for i, n in enumerate(shape) if _is_one(n) and not _is_one(have[i + extra])])
+    dims = tuple(range(extra)) + tuple(
+        [i + extra for i, n in enumerate(shape) if _is_one(n) and not _is_one(have[i + extra])]
+    )
     if dims:
         g = operators["sum"](g, dims, True)
     return operators["view"](g, tuple(shape)) if extra else g

@@ -197,7 +197,9 @@ def promote_np(a: np.dtype, b: np.dtype) -> np.dtype:
     if "uint" in a.name and "uint" not in b.name or "uint" in b.name and "uint" not in a.name:
         unsigned = a if "uint" in a.name else b
         if unsigned.itemsize > 1:
-            raise RuntimeError(f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote {of(a)} and {of(b)}")
+            raise RuntimeError(
+                f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote {of(a)} and {of(b)}"
+            )
     return np.promote_types(a, b)
 
 
@@ -282,7 +284,9 @@ class finfo:
     def __init__(self, type: dtype | None = None) -> None:
         d = get_default_dtype() if type is None else type
         if d.category < FLOATING:
-            raise TypeError("torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'")
+            raise TypeError(
+                "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
+            )
         d = d.to_real()
         if d.name == "bfloat16":
             import ml_dtypes

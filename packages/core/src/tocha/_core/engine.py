@@ -80,7 +80,9 @@ def check_gradient(root: Tensor, gradient: Any, create: bool) -> Any:
     return gradient if create else gradient._data
 
 
-def run(seeds: Sequence[tuple], retain: bool, create: bool, targets: Any = None, accumulate: bool = False) -> list | None:
+def run(
+    seeds: Sequence[tuple], retain: bool, create: bool, targets: Any = None, accumulate: bool = False
+) -> list | None:
     """Propagate ``(edge, gradient)`` pairs.
 
     ``targets`` None: accumulate into every leaf. Otherwise only the targets are reached: accumulated where
@@ -243,7 +245,12 @@ def _accumulate(leaf: Tensor, g: Any, incoming: Any, out: Any) -> None:
             leaf._grad = g if g._node is not None else wrap(g._data.copy() if hasattr(g._data, "copy") else g._data)
         return
     if present is not None:
-        if type(present._data) is ndarray and type(g) is ndarray and present._data.flags.writeable and present._node is None:
+        if (
+            type(present._data) is ndarray
+            and type(g) is ndarray
+            and present._data.flags.writeable
+            and present._node is None
+        ):
             if present._counter is not None:
                 present._counter[0] += 1
             present._data += g

@@ -93,7 +93,9 @@ def unary(
         result = call(input)
         return result if out is None else store(out, result)
 
-    name_function(public, name, op, doc or f"Computes ``{name}`` of each element of ``input``. See :func:`torch.{name}`.")
+    name_function(
+        public, name, op, doc or f"Computes ``{name}`` of each element of ``input``. See :func:`torch.{name}`."
+    )
     if attach:
         setattr(Tensor, name, name_function(call, name, op, public.__doc__))
         if inplace and result is None:
@@ -140,7 +142,16 @@ def binary(
         return broadcast_two(getattr(x, "shape", ()), getattr(y, "shape", ())), dtypes.NP_BOOL if bool_result else dtype
 
     differentiable = dx is not None or dy is not None
-    op = Op(name, kernel, binary_rule(dx, dy) if differentiable else None, infer, arity=2, save=(0, 1), linear=linear, family="binary")
+    op = Op(
+        name,
+        kernel,
+        binary_rule(dx, dy) if differentiable else None,
+        infer,
+        arity=2,
+        save=(0, 1),
+        linear=linear,
+        family="binary",
+    )
     op.backward = op.vjp
     op.meta.update(result=result, unsupported=unsupported, refuse=refuse)
     call = op.call = build_binary(op, saves[0], saves[1], result)
@@ -152,18 +163,29 @@ def binary(
             if not isinstance(input, Tensor) and not isinstance(other, Tensor):
                 raise expected_tensor(name, 1, input)
             bad = other if isinstance(input, Tensor) else input
-            raise TypeError(f"{name}(): argument 'other' (position 2) must be Tensor or Number, not {type(bad).__name__}")
+            raise TypeError(
+                f"{name}(): argument 'other' (position 2) must be Tensor or Number, not {type(bad).__name__}"
+            )
         return answer if out is None else store(out, answer)
 
     def reflected(a: Any, b: Any) -> Any:
         return call(b, a)
 
-    name_function(public, name, op, doc or f"Computes ``{name}`` of each pair of elements, with broadcasting. See :func:`torch.{name}`.")
+    name_function(
+        public,
+        name,
+        op,
+        doc or f"Computes ``{name}`` of each pair of elements, with broadcasting. See :func:`torch.{name}`.",
+    )
     made = None
     if attach:
         setattr(Tensor, name, public)
         if inplace:
-            made = binary_twin(op, public, name + "_") if isinstance(kernel, str) and not bool_result else twin(public, name + "_")
+            made = (
+                binary_twin(op, public, name + "_")
+                if isinstance(kernel, str) and not bool_result
+                else twin(public, name + "_")
+            )
             setattr(Tensor, made.__name__, made)
     for special in operators:
         fn: Callable = call

@@ -24,7 +24,13 @@ from .views import counter, make_view, sync
 
 def build_single(op: Op) -> Callable:
     """The template of operators of one tensor and attributes, with one output: reductions, views, casts."""
-    save_x, save_y, aux, is_view, always = 0 in op.roles, -1 in op.roles, op.aux, op.view, op.view and op.view != "maybe"
+    save_x, save_y, aux, is_view, always = (
+        0 in op.roles,
+        -1 in op.roles,
+        op.aux,
+        op.view,
+        op.view and op.view != "maybe",
+    )
 
     def record(a: Tensor, x: Any, attrs: tuple, t: Tensor, kept: Any) -> None:
         if a._base is not None:
@@ -181,7 +187,16 @@ def build_variadic(op: Op) -> Callable:
         if op.vjp is not None and recording():
             for u in tensors:
                 if u._flags:
-                    record(op, tensors, raws, attrs, t, kept, input_roles if op.save_from is None else tuple(range(op.save_from, len(raws))), -1 in op.roles)
+                    record(
+                        op,
+                        tensors,
+                        raws,
+                        attrs,
+                        t,
+                        kept,
+                        input_roles if op.save_from is None else tuple(range(op.save_from, len(raws))),
+                        -1 in op.roles,
+                    )
                     break
         return t
 
@@ -196,7 +211,12 @@ def _raw_call(op: Op, args: tuple, tensors: tuple) -> Any:
         lifted = tuple([t if t is None or isinstance(t, Tensor) else wrap(t) for t in tensors])
         return op.call(lifted, *args[1:]) if op.arity is None else op.call(*lifted, *args[op.arity :])
     for i, t in enumerate(tensors):
-        if t is not None and type(t) not in arrays._by_type and type(t) not in ABSTRACT and not isinstance(t, np.generic):
+        if (
+            t is not None
+            and type(t) not in arrays._by_type
+            and type(t) not in ABSTRACT
+            and not isinstance(t, np.generic)
+        ):
             raise expected_tensor(op.name, i + 1, t, "input" if i == 0 else f"argument {i + 1}")
     return op.run(*args)
 
@@ -238,7 +258,9 @@ def _save(n: Node, saved: list, counters: list) -> None:
         instrument(n, mode)
 
 
-def record(op: Op, tensors: tuple, raws: tuple, attrs: tuple, t: Tensor, kept: Any, input_roles: tuple, save_y: bool) -> None:
+def record(
+    op: Op, tensors: tuple, raws: tuple, attrs: tuple, t: Tensor, kept: Any, input_roles: tuple, save_y: bool
+) -> None:
     """Build the node of an operator with one output."""
     dt = t._data.dtype
     if dt is not f32 and dt is not f64:

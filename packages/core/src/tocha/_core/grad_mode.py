@@ -24,7 +24,13 @@ inference_enabled = _inference.get
 class Instruments:
     """What to do with a new node beside recording it: keep the forward stack, pack its saved arrays."""
 
-    def __init__(self, anomaly: bool = False, check_nan: bool = True, pack: Callable | None = None, unpack: Callable | None = None) -> None:
+    def __init__(
+        self,
+        anomaly: bool = False,
+        check_nan: bool = True,
+        pack: Callable | None = None,
+        unpack: Callable | None = None,
+    ) -> None:
         self.anomaly, self.check_nan, self.pack, self.unpack = anomaly, check_nan, pack, unpack
 
 

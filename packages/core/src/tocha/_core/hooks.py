@@ -51,7 +51,9 @@ def checked_replacement(result: Any, g: Tensor) -> Any:
     if not isinstance(result, Tensor):
         raise TypeError(f"hook must return a Tensor or None, got {type(result).__name__}")
     if tuple(result._data.shape) != tuple(g._data.shape):
-        raise RuntimeError(f"hook has changed the size of value: expected {tuple(g._data.shape)}, got {tuple(result._data.shape)}")
+        raise RuntimeError(
+            f"hook has changed the size of value: expected {tuple(g._data.shape)}, got {tuple(result._data.shape)}"
+        )
     return result
 
 
@@ -264,7 +266,10 @@ def _forward_lines(n: Node) -> str:
 def _name_forward_line(n: Node, error: Exception) -> None:
     lines = _forward_lines(n)
     if lines:
-        warnings.warn(f"Error detected in {n.op.grad_name}. Traceback of forward call that caused the error:\n{lines}", stacklevel=2)
+        warnings.warn(
+            f"Error detected in {n.op.grad_name}. Traceback of forward call that caused the error:\n{lines}",
+            stacklevel=2,
+        )
 
 
 def _check_nan(n: Node, op: Any, result: tuple) -> None:
@@ -276,7 +281,10 @@ def _check_nan(n: Node, op: Any, result: tuple) -> None:
             message = f"Function '{op.grad_name}' returned nan values in its {i}th output."
             lines = _forward_lines(n)
             if lines:
-                warnings.warn(f"Error detected in {op.grad_name}. Traceback of forward call that caused the error:\n{lines}", stacklevel=2)
+                warnings.warn(
+                    f"Error detected in {op.grad_name}. Traceback of forward call that caused the error:\n{lines}",
+                    stacklevel=2,
+                )
             raise RuntimeError(message)
 
 

@@ -40,7 +40,9 @@ def check_writable(a: Tensor) -> None:
                 raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
         elif base._flags & 1:
             if base._node is None:
-                raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+                raise RuntimeError(
+                    "a view of a leaf Variable that requires grad is being used in an in-place operation."
+                )
             if a._flags & MULTI_VIEW:
                 raise RuntimeError(
                     "Output 0 of a split is a view and is being modified inplace. This view is the output of a function that "
@@ -162,13 +164,26 @@ def _replay_tensors(t: Tensor, chain: tuple) -> Tensor:
     return t
 
 
-_write_view = Op("write_view", _write_view_kernel, _write_view_rule, lambda base, value, chain: (base.shape, base.dtype), arity=2, linear=True)
+_write_view = Op(
+    "write_view",
+    _write_view_kernel,
+    _write_view_rule,
+    lambda base, value, chain: (base.shape, base.dtype),
+    arity=2,
+    linear=True,
+)
 _write_view.grad_name = "CopySlices"
 write_view = _write_view.call = build_generic(_write_view)
 
 
 
-_overwrite = Op("overwrite", lambda xp, x, keeps: x.copy(), lambda n, g: (g if n.attrs[0] else operators["zeros_as"](g),), lambda x, keeps: (x.shape, x.dtype), linear=True)
+_overwrite = Op(
+    "overwrite",
+    lambda xp, x, keeps: x.copy(),
+    lambda n, g: (g if n.attrs[0] else operators["zeros_as"](g),),
+    lambda x, keeps: (x.shape, x.dtype),
+    linear=True,
+)
 _overwrite.grad_name = "CopyBackwards"
 
 
@@ -255,15 +270,23 @@ def binary_twin(op: Op, call: Callable, name: str) -> Callable:
 def store(out: Any, result: Any) -> Any:
     """Write a result into an ``out=`` tensor (or a tuple of them), resizing one that is empty; returns ``out``."""
     if isinstance(out, (tuple, list)):
-        return type(result)(*[store(o, r) for o, r in zip(out, result)]) if hasattr(result, "_fields") else tuple([store(o, r) for o, r in zip(out, result)])
+        return (
+            type(result)(*[store(o, r) for o, r in zip(out, result)])
+            if hasattr(result, "_fields")
+            else tuple([store(o, r) for o, r in zip(out, result)])
+        )
     if not isinstance(out, Tensor):
         raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}")
     if recording() and (out._flags & 1 or result._flags & 1):
-        raise RuntimeError("functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.")
+        raise RuntimeError(
+            "functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
+        )
     if type(out._data) is not type(result._data):
         raise RuntimeError(f"Expected out tensor to have device {result.device}, but got {out.device} instead")
     if not dtypes.can_cast_category(result._data.dtype, out._data.dtype):
-        raise RuntimeError(f"result type {_type_name(result._data)} can't be cast to the desired output type {_type_name(out._data)}")
+        raise RuntimeError(
+            f"result type {_type_name(result._data)} can't be cast to the desired output type {_type_name(out._data)}"
+        )
     if tuple(out._data.shape) != tuple(result._data.shape):
         if out._data.size:
             import warnings

@@ -90,7 +90,9 @@ class Op:
             else:
                 module = arrays._by_type.get(raw_type)
                 if module is None:
-                    raise TypeError(f"{self.name}(): argument 'input' (position 1) must be Tensor, not {raw_type.__name__}")
+                    raise TypeError(
+                        f"{self.name}(): argument 'input' (position 1) must be Tensor, not {raw_type.__name__}"
+                    )
                 kernel = self.overrides.get(module.device_type) or bind(self.kernel, module.xp)
                 if module.device_type != "cpu":
                     kernel = on_its_device(kernel, module)
@@ -193,7 +195,9 @@ def raw_type_of(values: Any) -> type:
             if kind is np.ndarray or kind not in ABSTRACT or getattr(t, "records", False):
                 kind, first = t, value
         elif t in arrays._by_type and t is not np.generic:
-            if (kind is np.ndarray and first is not None) or (kind is not np.ndarray and kind is not t and kind not in ABSTRACT):
+            if (kind is np.ndarray and first is not None) or (
+                kind is not np.ndarray and kind is not t and kind not in ABSTRACT
+            ):
                 raise device_error(first, value)
             if kind is t and first is not None and arrays.device_of(first) != arrays.device_of(value):
                 raise device_error(first, value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import arrays, dtypes
+from . import arrays, dtypes, duals
 from .tensor import Tensor
 
 
@@ -10,6 +10,11 @@ def tensor_repr(t: Tensor) -> str:
     """The text of ``repr(t)``, PyTorch's."""
     from .printing import tensor_str
 
+    tangent = None
+    if duals.levels:
+        from ..autograd.forward_ad import unpack_dual
+
+        t, tangent = unpack_dual(t)
     node = t.grad_fn
     raw = t._data
     device = t.device
@@ -21,4 +26,5 @@ def tensor_repr(t: Tensor) -> str:
         dtype_name=t.dtype.name,
         default_dtype_name=dtypes.get_default_dtype().name,
         device=None if device.type == "cpu" else str(device),
+        tangent=None if tangent is None else repr(tangent),
     )

@@ -67,7 +67,9 @@ def cast(t: Any, np_dtype: np.dtype) -> Any:
 
 
 def expected_tensor(name: str, position: int, value: Any, argument: str = "input") -> TypeError:
-    return TypeError(f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}")
+    return TypeError(
+        f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}"
+    )
 
 
 # ---------------------------------------------------------------- one tensor
@@ -116,7 +118,12 @@ def build_unary(op: Op, saves: str, floating: bool) -> Callable:
             a = cast(a, dtypes.default_np())
             x = a._data
         t = finish(op, guarded(op, op.resolve(type(x)), x))
-        if a._flags & 1 | (a._base is not None) and recording() and op.vjp is not None and is_differentiable_np(x.dtype):
+        if (
+            a._flags & 1 | (a._base is not None)
+            and recording()
+            and op.vjp is not None
+            and is_differentiable_np(x.dtype)
+        ):
             record(a, x, t)
         return t
 
@@ -322,7 +329,12 @@ def _operand(a: Any, other: Any, dt: np.dtype, op: Op) -> tuple[Any, Any]:
     if isinstance(a, Tensor):
         if a._data.dtype != dt:
             a = cast(a, dt)
-        if not a._data.shape and isinstance(other, Tensor) and type(a._data) is ndarray and type(other._data) is not ndarray:
+        if (
+            not a._data.shape
+            and isinstance(other, Tensor)
+            and type(a._data) is ndarray
+            and type(other._data) is not ndarray
+        ):
             if type(other._data) not in ABSTRACT:  # a 0-d CPU tensor may meet a CUDA tensor
                 a = a.to(other.device)
         return a, a._data

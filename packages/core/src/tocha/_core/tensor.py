@@ -20,7 +20,18 @@ class Tensor:
     Create one with ``tocha.tensor``, ``tocha.zeros`` and their like.
     """
 
-    __slots__ = ("_data", "_flags", "_node", "_counter", "_base", "_view", "_generation", "_grad", "__dict__", "__weakref__")
+    __slots__ = (
+        "_data",
+        "_flags",
+        "_node",
+        "_counter",
+        "_base",
+        "_view",
+        "_generation",
+        "_grad",
+        "__dict__",
+        "__weakref__",
+    )
 
     _data: Any
     _flags: int
@@ -100,7 +111,9 @@ class Tensor:
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
             if not isinstance(value, Tensor):
-                raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+                raise TypeError(
+                    f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}"
+                )
             if value is self:
                 raise RuntimeError("can't assign Variable as its own grad")
             if value._data.dtype != self._data.dtype:
@@ -161,7 +174,11 @@ class Tensor:
     # ---- autograd
 
     def backward(
-        self, gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
+        self,
+        gradient: Tensor | None = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
     ) -> None:
         """Accumulate the gradients of this tensor into the leaves' ``grad``.
 

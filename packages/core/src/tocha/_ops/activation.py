@@ -84,7 +84,9 @@ def _gate_rule(n: Any, g: Any) -> tuple:
     return gate(g, mask, None), None, None if source is None else gate(g, mask ^ mask, None)
 
 
-gate = operator("gate", _gate_kernel, _gate_rule, lambda g, mask, source: (mask.shape, g.dtype), arity=3, save=(1,), linear=True)
+gate = operator(
+    "gate", _gate_kernel, _gate_rule, lambda g, mask, source: (mask.shape, g.dtype), arity=3, save=(1,), linear=True
+)
 gate.__doc__ = """``g`` where ``mask``, 0 elsewhere, for arrays of one shape.
 
 ``source`` is what the mask was made of, or None: the result depends on it, with a derivative of 0.
@@ -105,7 +107,15 @@ def _relu_kernel(xp: Any, x: Any, out: Any = None) -> Any:
     return xp.maximum(x, zero) if out is None else xp.maximum(x, zero, out=out)
 
 
-relu = unary("relu", _relu_kernel, lambda g, y: gate(g, y > 0, y), "y", floating=False, inplace=False, doc="``max(0, x)`` of each element; gradient 0 at 0.")
+relu = unary(
+    "relu",
+    _relu_kernel,
+    lambda g, y: gate(g, y > 0, y),
+    "y",
+    floating=False,
+    inplace=False,
+    doc="``max(0, x)`` of each element; gradient 0 at 0.",
+)
 _relu_op = relu.op  # type: ignore[attr-defined]
 
 
@@ -152,7 +162,11 @@ def _threshold_kernel(xp: Any, x: Any, limit: float, value: float) -> Any:
 
 
 threshold_op = operator(
-    "threshold", _threshold_kernel, lambda n, g: (gate(g, n.saved[0] > n.attrs[0], n.saved[0]),), lambda x, limit, value: (x.shape, x.dtype), save=(0,)
+    "threshold",
+    _threshold_kernel,
+    lambda n, g: (gate(g, n.saved[0] > n.attrs[0], n.saved[0]),),
+    lambda x, limit, value: (x.shape, x.dtype),
+    save=(0,),
 )
 
 
@@ -190,7 +204,9 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """
     x, w = input._data, weight._data
     if x.dtype != w.dtype:
-        raise RuntimeError(f"prelu: Type promoting not supported. Got {scalar_type_name(x.dtype)} and {scalar_type_name(w.dtype)}")
+        raise RuntimeError(
+            f"prelu: Type promoting not supported. Got {scalar_type_name(x.dtype)} and {scalar_type_name(w.dtype)}"
+        )
     if len(w.shape) > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {len(w.shape)}")
     if len(w.shape) == 1 and not (type(w.shape[0]) is int and w.shape[0] == 1):
@@ -323,7 +339,9 @@ def _sixths(xp: Any, x: Any) -> Any:
 
 hardsigmoid_op = pointwise("hardsigmoid", _sixths, lambda g, x: gate(g * (1 / 6), (x > -3) & (x < 3), x))
 hardswish_op = pointwise(
-    "hardswish", lambda xp, x: x * _sixths(xp, x), lambda g, x: where(x >= 3, g, gate(g * (x * (1 / 3) + 0.5), x > -3, None))
+    "hardswish",
+    lambda xp, x: x * _sixths(xp, x),
+    lambda g, x: where(x >= 3, g, gate(g * (x * (1 / 3) + 0.5), x > -3, None)),
 )
 
 

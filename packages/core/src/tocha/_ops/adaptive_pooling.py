@@ -91,7 +91,9 @@ def _output_size(name: str, input: Tensor, output_size: Any, nd: int) -> tuple:
     elif isinstance(output_size, (tuple, list)):
         size = tuple(output_size)
     else:
-        raise TypeError(f"{name}(): argument 'output_size' (position 2) must be tuple of ints, not {type(output_size).__name__}")
+        raise TypeError(
+            f"{name}(): argument 'output_size' (position 2) must be tuple of ints, not {type(output_size).__name__}"
+        )
     if len(size) != nd:
         if nd == 1:
             raise RuntimeError(f"{name}() argument 'output_size' should contain one int (got {len(size)})")
@@ -107,11 +109,15 @@ def _check(name: str, input: Any, output_size: Any, nd: int) -> tuple:
             raise RuntimeError(
                 f"Expected 2 to 3 dimensions, but got {len(shape)}-dimensional tensor for argument #1 'self' (while checking arguments for {name})"
             )
-        raise RuntimeError(f"{name}(): Expected {nd + 1}D or {nd + 2}D tensor, but got{':' if 'max' in name else ''} {list(shape)}")
+        raise RuntimeError(
+            f"{name}(): Expected {nd + 1}D or {nd + 2}D tensor, but got{':' if 'max' in name else ''} {list(shape)}"
+        )
     size = _output_size(name, input, output_size, nd)
     if any([type(s) is int and s < 0 for s in size]):
         values = ", ".join(map(str, size))
-        raise RuntimeError(f"{name}: elements of output_size must be greater than or equal to 0 but received {{{values}}}")
+        raise RuntimeError(
+            f"{name}: elements of output_size must be greater than or equal to 0 but received {{{values}}}"
+        )
     for i in range(len(shape) - nd, len(shape)):
         if type(shape[i]) is int and shape[i] == 0:
             raise RuntimeError(

@@ -80,7 +80,12 @@ _strided_backward = operator(
     linear=True,
 )
 strided_op = operator(
-    "as_strided", _strided_kernel, _strided_rule, lambda x, shape, stride, offset: (shape, x.dtype), view=True, linear=True
+    "as_strided",
+    _strided_kernel,
+    _strided_rule,
+    lambda x, shape, stride, offset: (shape, x.dtype),
+    view=True,
+    linear=True,
 )
 
 
@@ -138,7 +143,9 @@ def _reinterpreted_shape(x: Any, dtype: Any) -> tuple:
     return (*x.shape[:-1], x.shape[-1] * old // new)
 
 
-reinterpret_op = operator("view_dtype", _reinterpret, None, lambda x, dtype: (_reinterpreted_shape(x, dtype), dtype), view=True)
+reinterpret_op = operator(
+    "view_dtype", _reinterpret, None, lambda x, dtype: (_reinterpreted_shape(x, dtype), dtype), view=True
+)
 
 
 def _view_dtype(x: Tensor, dtype: dtypes.dtype) -> Tensor:
@@ -146,9 +153,13 @@ def _view_dtype(x: Tensor, dtype: dtypes.dtype) -> Tensor:
     old, new = x._data.dtype.itemsize, d.itemsize
     if old != new:
         if not x._data.shape:
-            raise RuntimeError("self.dim() cannot be 0 to view a tensor as a dtype of another size (different element sizes)")
+            raise RuntimeError(
+                "self.dim() cannot be 0 to view a tensor as a dtype of another size (different element sizes)"
+            )
         if old < new and x._data.shape[-1] % (new // old):
-            raise RuntimeError(f"self.size(-1) must be divisible by {new // old} to view {x.dtype} as {dtype} (different element sizes), but got {x._data.shape[-1]}")
+            raise RuntimeError(
+                f"self.size(-1) must be divisible by {new // old} to view {x.dtype} as {dtype} (different element sizes), but got {x._data.shape[-1]}"
+            )
     return reinterpret_op(x, d)
 
 
@@ -188,7 +199,9 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     elif size is None:
         self._data = source._data
     else:
-        self._data = as_strided(source.detach(), size, stride if stride is not None else _contiguous_strides(size), storage_offset)._data
+        self._data = as_strided(
+            source.detach(), size, stride if stride is not None else _contiguous_strides(size), storage_offset
+        )._data
     bump_version(self)
     return self
 
@@ -224,9 +237,21 @@ def _alias(input: Tensor) -> Tensor:
 
 
 alias_copy, detach_copy = _copy_of(_alias, "alias_copy"), _copy_of(detach, "detach_copy")
-as_strided_copy, diagonal_copy, expand_copy = _copy_of(as_strided, "as_strided_copy"), _copy_of(diagonal, "diagonal_copy"), _copy_of(expand, "expand_copy")
-permute_copy, select_copy, squeeze_copy = _copy_of(permute, "permute_copy"), _copy_of(select, "select_copy"), _copy_of(squeeze, "squeeze_copy")
-t_copy, transpose_copy, unfold_copy = _copy_of(t, "t_copy"), _copy_of(transpose, "transpose_copy"), _copy_of(unfold, "unfold_copy")
+as_strided_copy, diagonal_copy, expand_copy = (
+    _copy_of(as_strided, "as_strided_copy"),
+    _copy_of(diagonal, "diagonal_copy"),
+    _copy_of(expand, "expand_copy"),
+)
+permute_copy, select_copy, squeeze_copy = (
+    _copy_of(permute, "permute_copy"),
+    _copy_of(select, "select_copy"),
+    _copy_of(squeeze, "squeeze_copy"),
+)
+t_copy, transpose_copy, unfold_copy = (
+    _copy_of(t, "t_copy"),
+    _copy_of(transpose, "transpose_copy"),
+    _copy_of(unfold, "unfold_copy"),
+)
 unsqueeze_copy, view_copy = _copy_of(unsqueeze, "unsqueeze_copy"), _copy_of(view, "view_copy")
 
 
@@ -242,14 +267,19 @@ def _complex_copy(input: Tensor) -> Tensor:
     return view_as_complex(input)
 
 
-view_as_real_copy, view_as_complex_copy = _copy_of(_real_copy, "view_as_real_copy"), _copy_of(_complex_copy, "view_as_complex_copy")
+view_as_real_copy, view_as_complex_copy = (
+    _copy_of(_real_copy, "view_as_real_copy"),
+    _copy_of(_complex_copy, "view_as_complex_copy"),
+)
 
 
 def fill(input: Tensor, value: Any) -> Tensor:
     """``value`` in the shape and dtype of ``input``."""
     if isinstance(value, Tensor):
         if value._data.shape:
-            raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {len(value._data.shape)} dimensions.")
+            raise RuntimeError(
+                f"fill_ only supports 0-dimension value tensor but got tensor with {len(value._data.shape)} dimensions."
+            )
     return input.clone().fill_(value)  # type: ignore[attr-defined]
 
 
@@ -287,7 +317,9 @@ def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = F
     return input
 
 
-def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True, out: Any = None) -> Tensor:
+def index_reduce(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True, out: Any = None
+) -> Tensor:
     """Combine the slices of ``source`` into those that ``index`` names along ``dim``: "prod", "mean", "amax" or "amin"."""
     from .selection import _has_elements, _lifted, _spread, _vector_index
     from .scatter_reduction import scatter_reduced
@@ -299,11 +331,27 @@ def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
 
     d = wrap_dim(dim, len(input._data.shape))
     x, src = _lifted(input), _lifted(source)
-    result = scatter_reduced(x, d, _spread(index.long(), d, src), src, reduce, include_self) if _has_elements(index) else x.clone()  # type: ignore[attr-defined]
+    result = (
+        scatter_reduced(x, d, _spread(index.long(), d, src), src, reduce, include_self)
+        if _has_elements(index)
+        else x.clone()
+    )  # type: ignore[attr-defined]
     result = result if input._data.shape else operators["view"](result, ())
     return result if out is None else store(out, result)
 
 
-for _fn in (as_strided, as_strided_, as_strided_scatter, storage_offset, data_ptr, resize_, resize_as_, set_, index_put, index_put_, index_reduce):
+for _fn in (
+    as_strided,
+    as_strided_,
+    as_strided_scatter,
+    storage_offset,
+    data_ptr,
+    resize_,
+    resize_as_,
+    set_,
+    index_put,
+    index_put_,
+    index_reduce,
+):
     method(_fn)
 inplace_method(index_reduce)

@@ -60,7 +60,11 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     if dims is None or dims == ():
         if len(shift) != 1:
             raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shift)}, dims:0")
-        return reshape(roll_op(reshape(input, -1), shift, (0,)), *input._data.shape) if input._data.shape else input.clone()  # type: ignore[attr-defined]
+        return (
+            reshape(roll_op(reshape(input, -1), shift, (0,)), *input._data.shape)
+            if input._data.shape
+            else input.clone()
+        )  # type: ignore[attr-defined]
     dim = (dims,) if isinstance(dims, int) else tuple(dims)
     if len(shift) != len(dim):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shift)}, dims:{len(dim)}")
@@ -93,9 +97,13 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     src = [wrap_dim(d, ndim) for d in ((source,) if isinstance(source, int) else source)]
     dst = [wrap_dim(d, ndim) for d in ((destination,) if isinstance(destination, int) else destination)]
     if len(src) != len(dst):
-        raise RuntimeError(f"movedim: Invalid source or destination dims: source ({src} dims) should contain the same number of dims as destination ({dst} dims)")
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({src} dims) should contain the same number of dims as destination ({dst} dims)"
+        )
     if len(set(src)) != len(src) or len(set(dst)) != len(dst):
-        raise RuntimeError(f"movedim: repeated dim in `{'source' if len(set(src)) != len(src) else 'destination'}` ({list(source)})")
+        raise RuntimeError(
+            f"movedim: repeated dim in `{'source' if len(set(src)) != len(src) else 'destination'}` ({list(source)})"
+        )
     order = [-1] * ndim
     for s, d in zip(src, dst):
         order[d] = s
@@ -125,7 +133,9 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     try:
         part = infer_size(sizes, shape[dim])
     except RuntimeError:
-        raise RuntimeError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({shape[dim]}) in the input tensor") from None
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({shape[dim]}) in the input tensor"
+        ) from None
     return operators["view"](input, (*shape[:dim], *part, *shape[dim + 1 :]))
 
 
@@ -204,7 +214,9 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     if indexing is None:
         import warnings
 
-        warnings.warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", stacklevel=2)
+        warnings.warn(
+            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", stacklevel=2
+        )
         indexing = "ij"
     if indexing not in ("ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
@@ -235,7 +247,11 @@ def repeat(self: Tensor, *repeats: Any) -> Tensor:
     for t, s in zip(times, shape):
         interleaved += [t, s]
     spaced = operators["view"](self, tuple([v for s in shape for v in (1, s)]))
-    return reshape(operators["expand"](spaced, tuple(interleaved)).clone(), *[t * s for t, s in zip(times, shape)]) if times else self.clone()  # type: ignore[attr-defined]
+    return (
+        reshape(operators["expand"](spaced, tuple(interleaved)).clone(), *[t * s for t, s in zip(times, shape)])
+        if times
+        else self.clone()
+    )  # type: ignore[attr-defined]
 
 
 def tile(input: Tensor, *dims: Any) -> Tensor:
@@ -244,7 +260,9 @@ def tile(input: Tensor, *dims: Any) -> Tensor:
     return repeat(input, *((1,) * (len(input._data.shape) - len(times)) + tuple(times)))
 
 
-def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
+def repeat_interleave(
+    input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
     """Each element (slice of ``dim``) repeated ``repeats`` times, a number or one for each."""
     if repeats is None:
         return _indices_repeated(input)
@@ -259,10 +277,16 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
     if isinstance(repeats, int):
         if repeats < 0:
             raise RuntimeError("Repeats must be non-negative")
-        spread = operators["expand"](unsqueeze(input, dim + 1), (*input._data.shape[: dim + 1], repeats, *input._data.shape[dim + 1 :]))
+        spread = operators["expand"](
+            unsqueeze(input, dim + 1), (*input._data.shape[: dim + 1], repeats, *input._data.shape[dim + 1 :])
+        )
         return reshape(spread.clone(), *input._data.shape[:dim], size * repeats, *input._data.shape[dim + 1 :])  # type: ignore[attr-defined]
     if len(repeats._data.shape) != 1 or repeats._data.shape[0] != size:
-        raise RuntimeError("repeats must have the same size as input along dim" if len(repeats._data.shape) == 1 else "repeats must be 0-dim or 1-dim tensor")
+        raise RuntimeError(
+            "repeats must have the same size as input along dim"
+            if len(repeats._data.shape) == 1
+            else "repeats must be 0-dim or 1-dim tensor"
+        )
     return input.index_select(dim, _indices_repeated(repeats))  # type: ignore[attr-defined]
 
 
@@ -320,12 +344,16 @@ def _triangle_indices(fn: Any, row: int, col: int, offset: int, dtype: Any, devi
     return _placed(raw, device, False)
 
 
-def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None) -> Tensor:
+def tril_indices(
+    row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None
+) -> Tensor:
     """Row and column indices (2, n) of the lower triangle of a ``row`` × ``col`` matrix."""
     return _triangle_indices(np.tril, row, col, offset, dtype, device)
 
 
-def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None) -> Tensor:
+def triu_indices(
+    row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None
+) -> Tensor:
     """Row and column indices (2, n) of the upper triangle of a ``row`` × ``col`` matrix."""
     return _triangle_indices(np.triu, row, col, offset, dtype, device)
 

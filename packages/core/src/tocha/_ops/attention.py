@@ -54,7 +54,9 @@ def _part(extra: Any, b: slice, r: slice, stop: int) -> Any:
     return extra[..., :stop] if extra.shape[-1] != 1 else extra
 
 
-def _exponentials(q: ndarray, k: ndarray, mask: Any, b: slice, r: slice, stop: int, causal: bool) -> tuple[ndarray, ndarray]:
+def _exponentials(
+    q: ndarray, k: ndarray, mask: Any, b: slice, r: slice, stop: int, causal: bool
+) -> tuple[ndarray, ndarray]:
     """The exponentials of a tile's scores, and their sums (…, 1); ``q`` is scaled."""
     keys = k[b, ..., :stop, :].swapaxes(-1, -2)
     s = np.matmul(q[b, ..., r, :], keys)
@@ -161,7 +163,9 @@ attention_bias = operator(
     lambda q, k, mask, causal: ((q.shape[-2], k.shape[-2]) if causal else mask.shape, q.dtype),
     arity=3,
 )
-attention_bias.__doc__ = "What is added to scores so that hidden ones become minus infinity: (L, S) if causal, else of the mask's shape."
+attention_bias.__doc__ = (
+    "What is added to scores so that hidden ones become minus infinity: (L, S) if causal, else of the mask's shape."
+)
 
 
 def _as_float32(t: Any) -> Any:
@@ -259,7 +263,14 @@ attention_op.op.backward = _attention_backward  # type: ignore[attr-defined]
 
 
 def _name(t: Tensor) -> str:
-    names = {"Long": "long int", "Short": "short", "Byte": "unsigned char", "Char": "signed char", "Half": "c10::Half", "BFloat16": "c10::BFloat16"}
+    names = {
+        "Long": "long int",
+        "Short": "short",
+        "Byte": "unsigned char",
+        "Char": "signed char",
+        "Half": "c10::Half",
+        "BFloat16": "c10::BFloat16",
+    }
     name = scalar_type_name(t._data.dtype)
     return names.get(name, name.lower())
 
@@ -284,7 +295,9 @@ def check_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor
         )
     if attn_mask is not None:
         if is_causal:
-            raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+            raise RuntimeError(
+                "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
+            )
         m = attn_mask._data.dtype
         if m.kind != "b" and m != q.dtype and m != f32:
             raise RuntimeError(
@@ -294,9 +307,15 @@ def check_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor
     if q.dtype.kind not in "fV":
         raise RuntimeError(f"expected scalar type Float but found {scalar_type_name(q.dtype)}")
     if not k.shape[-1] == q.shape[-1] or not v.shape[-2] == k.shape[-2]:
-        a, b = ((*q.shape[-2:],), (k.shape[-1], k.shape[-2])) if not k.shape[-1] == q.shape[-1] else ((q.shape[-2], k.shape[-2]), (*v.shape[-2:],))
+        a, b = (
+            ((*q.shape[-2:],), (k.shape[-1], k.shape[-2]))
+            if not k.shape[-1] == q.shape[-1]
+            else ((q.shape[-2], k.shape[-2]), (*v.shape[-2:],))
+        )
         lead = product(q.shape[:-2])
-        raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{lead}, {a[1]}] but got: [{lead}, {b[0]}].")
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{lead}, {a[1]}] but got: [{lead}, {b[0]}]."
+        )
 
 
 def _repeat_heads(t: Any, heads: Any) -> Any:

@@ -40,7 +40,9 @@ def _divisor(xp: Any, size: tuple, out: tuple, attrs: tuple, dtype: Any) -> Any:
     return xp.asarray(whole.astype(dtype))
 
 
-def _avg_kernel(xp: Any, x: Any, kernel: tuple, stride: tuple, padding: tuple, ceil_mode: bool, include: bool, override: Any) -> Any:
+def _avg_kernel(
+    xp: Any, x: Any, kernel: tuple, stride: tuple, padding: tuple, ceil_mode: bool, include: bool, override: Any
+) -> Any:
     shape = pooled_shape(x, kernel, stride, padding, (1,) * len(kernel), ceil_mode)
     divisor = _divisor(xp, x.shape[2:], shape[2:], (kernel, stride, padding, ceil_mode, include, override), x.dtype)
     for axis in range(2, x.ndim):
@@ -70,7 +72,15 @@ def _divide(x: Any, divisor: Any) -> Any:
 
 
 def _avg_backward_kernel(
-    xp: Any, g: Any, size: tuple, kernel: tuple, stride: tuple, padding: tuple, ceil_mode: bool, include: bool, override: Any
+    xp: Any,
+    g: Any,
+    size: tuple,
+    kernel: tuple,
+    stride: tuple,
+    padding: tuple,
+    ceil_mode: bool,
+    include: bool,
+    override: Any,
 ) -> Any:
     g = g / _divisor(xp, size, g.shape[2:], (kernel, stride, padding, ceil_mode, include, override), g.dtype)
     for axis in range(2, g.ndim):
@@ -96,7 +106,10 @@ avg_pool = operator(
     "avg_pool",
     half_as_float(_avg_kernel),
     lambda n, g: (tied(_avg_pool_backward(g, tuple(n.shape[2:]), *n.attrs), n.saved[0]),),
-    lambda x, kernel, stride, padding, ceil_mode, *rest: (pooled_shape(x, kernel, stride, padding, (1,) * len(kernel), ceil_mode), x.dtype),
+    lambda x, kernel, stride, padding, ceil_mode, *rest: (
+        pooled_shape(x, kernel, stride, padding, (1,) * len(kernel), ceil_mode),
+        x.dtype,
+    ),
     save=(0,),
     linear=True,
 )

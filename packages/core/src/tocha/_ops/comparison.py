@@ -27,7 +27,11 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 def _check_same_dtype(name: str, a: Tensor, b: Tensor) -> None:
     if a._data.dtype != b._data.dtype:
-        raise RuntimeError(f"{a.dtype} did not match {b.dtype}" if name == "isclose" else f"{name}: dtypes differ: {a.dtype} and {b.dtype}")
+        raise RuntimeError(
+            f"{a.dtype} did not match {b.dtype}"
+            if name == "isclose"
+            else f"{name}: dtypes differ: {a.dtype} and {b.dtype}"
+        )
 
 
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:

@@ -45,10 +45,20 @@ def to_complex(g: Any) -> Any:
 
 
 real_part = operator(
-    "real", lambda xp, x: x.real, lambda n, g: (to_complex(g),), lambda x: (x.shape, _real_dtype(x.dtype)), view=True, linear=True
+    "real",
+    lambda xp, x: x.real,
+    lambda n, g: (to_complex(g),),
+    lambda x: (x.shape, _real_dtype(x.dtype)),
+    view=True,
+    linear=True,
 )
 imag_part = operator(
-    "imag", lambda xp, x: x.imag, lambda n, g: (to_complex(g) * 1j,), lambda x: (x.shape, _real_dtype(x.dtype)), view=True, linear=True
+    "imag",
+    lambda xp, x: x.imag,
+    lambda n, g: (to_complex(g) * 1j,),
+    lambda x: (x.shape, _real_dtype(x.dtype)),
+    view=True,
+    linear=True,
 )
 
 
@@ -70,7 +80,14 @@ def _make_rule(n: Any, g: Any) -> tuple:
     return reduce_to(real_part(g) * 1, sre), reduce_to(imag_part(g) * 1, sim)
 
 
-_make = operator("complex", lambda xp, re, im, *shapes: _make_kernel(xp, re, im), _make_rule, lambda re, im, *shapes: _make_infer(re, im), arity=2, linear=True)
+_make = operator(
+    "complex",
+    lambda xp, re, im, *shapes: _make_kernel(xp, re, im),
+    _make_rule,
+    lambda re, im, *shapes: _make_infer(re, im),
+    arity=2,
+    linear=True,
+)
 
 
 def make_complex(re: Any, im: Any) -> Any:
@@ -80,7 +97,11 @@ def make_complex(re: Any, im: Any) -> Any:
 # (…, 2) real <-> complex: views of the same memory
 as_real = operator(
     "view_as_real",
-    lambda xp, x: x.view(_real_dtype(x.dtype)).reshape(*x.shape, 2) if x.ndim and x.flags.c_contiguous else _strided_as_real(xp, x),
+    lambda xp, x: (
+        x.view(_real_dtype(x.dtype)).reshape(*x.shape, 2)
+        if x.ndim and x.flags.c_contiguous
+        else _strided_as_real(xp, x)
+    ),
     lambda n, g: (as_complex(contiguous(g)),),
     lambda x: ((*x.shape, 2), _real_dtype(x.dtype)),
     view=True,
@@ -107,7 +128,13 @@ def _as_complex_kernel(xp: Any, x: Any) -> Any:
 
 
 def contiguous(g: Any) -> Any:
-    return operators["contiguous"](g) if isinstance(g, Tensor) else g.copy() if hasattr(g, "flags") and not g.flags.c_contiguous else g
+    return (
+        operators["contiguous"](g)
+        if isinstance(g, Tensor)
+        else g.copy()
+        if hasattr(g, "flags") and not g.flags.c_contiguous
+        else g
+    )
 
 
 def conj(input: Tensor) -> Tensor:
@@ -162,9 +189,13 @@ def complex(real: Tensor, imag: Tensor, *, out: Any = None) -> Tensor:
     """``real + imag·j`` of two tensors of one floating dtype."""
     for t in (real, imag):
         if t._data.dtype.kind not in "f":
-            raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got {real.dtype} and {imag.dtype}")
+            raise RuntimeError(
+                f"Expected both inputs to be Half, Float or Double tensors but got {real.dtype} and {imag.dtype}"
+            )
     if real._data.dtype != imag._data.dtype:
-        raise RuntimeError(f"Expected object of scalar type {real.dtype} but got scalar type {imag.dtype} for second argument")
+        raise RuntimeError(
+            f"Expected object of scalar type {real.dtype} but got scalar type {imag.dtype} for second argument"
+        )
     result = make_complex(real, imag)
     return result if out is None else store(out, result)
 
@@ -187,7 +218,9 @@ def view_as_real(input: Tensor) -> Tensor:
 def view_as_complex(input: Tensor) -> Tensor:
     """A real tensor (*, 2) as a complex one (*), the same memory."""
     if input._data.dtype.kind != "f":
-        raise RuntimeError(f"view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: {input.dtype}")
+        raise RuntimeError(
+            f"view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: {input.dtype}"
+        )
     if not input._data.shape or input._data.shape[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
     return as_complex(input)

@@ -87,7 +87,9 @@ def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
         if not isinstance(input, Tensor) and not isinstance(other, Tensor):
             return matmul_op(input, other)
         bad, position = (input, 1) if not isinstance(input, Tensor) else (other, 2)
-        raise TypeError(f"matmul(): argument '{'input' if position == 1 else 'other'}' (position {position}) must be Tensor, not {type(bad).__name__}") from None
+        raise TypeError(
+            f"matmul(): argument '{'input' if position == 1 else 'other'}' (position {position}) must be Tensor, not {type(bad).__name__}"
+        ) from None
     if not x or not y:
         raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {len(x)}D and {len(y)}D")
     _check_dtypes(input, other)
@@ -120,13 +122,19 @@ def _with_vectors(a: Tensor, b: Tensor) -> Tensor:
 
 def _size_error(x: tuple, y: tuple) -> RuntimeError:
     if len(x) == 1 and len(y) == 1:
-        return RuntimeError(f"inconsistent tensor size, expected tensor [{x[0]}] and src [{y[0]}] to have the same number of elements, but got {x[0]} and {y[0]} elements respectively")
+        return RuntimeError(
+            f"inconsistent tensor size, expected tensor [{x[0]}] and src [{y[0]}] to have the same number of elements, but got {x[0]} and {y[0]} elements respectively"
+        )
     if len(y) == 1:
-        return RuntimeError(f"size mismatch, got input ({x[0]}), mat ({x[0]}x{x[1]}), vec ({y[0]})") if len(x) == 2 else RuntimeError(
-            f"mat1 and mat2 shapes cannot be multiplied ({product(x[:-1])}x{x[-1]} and {y[0]}x1)"
+        return (
+            RuntimeError(f"size mismatch, got input ({x[0]}), mat ({x[0]}x{x[1]}), vec ({y[0]})")
+            if len(x) == 2
+            else RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({product(x[:-1])}x{x[-1]} and {y[0]}x1)")
         )
     if len(x) > 2 and len(y) > 2:
-        return RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{product(x[:-2])}, {x[-1]}] but got: [{product(y[:-2])}, {y[-2]}].")
+        return RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{product(x[:-2])}, {x[-1]}] but got: [{product(y[:-2])}, {y[-2]}]."
+        )
     return RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({product(x[:-1])}x{x[-1]} and {y[-2]}x{y[-1]})")
 
 
@@ -147,7 +155,9 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Any = None) -> Tensor:
         raise RuntimeError("batch2 must be a 3D tensor")
     if input._data.shape[0] != mat2._data.shape[0]:
         x, y = input._data.shape, mat2._data.shape
-        raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{x[0]}, {x[2]}] but got: [{y[0]}, {y[1]}].")
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{x[0]}, {x[2]}] but got: [{y[0]}, {y[1]}]."
+        )
     return matmul(input, mat2, out=out)
 
 
@@ -193,7 +203,9 @@ def _linear_backward(n: Any, g: Any) -> tuple:
     return gx, None if ew is None else g.T.dot(x), None if eb is None else g.sum(0)
 
 
-_linear = operator("linear", _linear_kernel, _linear_rule, lambda x, w, b: ((*x.shape[:-1], w.shape[0]), x.dtype), arity=3, save=(0, 1))
+_linear = operator(
+    "linear", _linear_kernel, _linear_rule, lambda x, w, b: ((*x.shape[:-1], w.shape[0]), x.dtype), arity=3, save=(0, 1)
+)
 _linear.op.backward = _linear_backward  # type: ignore[attr-defined]
 
 

@@ -141,7 +141,9 @@ def _to_device(x: Tensor, target: Device) -> Tensor:
 
         return wrap(Meta(x._data.shape, x._data.dtype))
     if here.type == "meta":
-        raise NotImplementedError("Cannot copy out of meta tensor; no data! Use to_empty() to move a module from meta to a device")
+        raise NotImplementedError(
+            "Cannot copy out of meta tensor; no data! Use to_empty() to move a module from meta to a device"
+        )
     return transfer(x, target)
 
 
@@ -192,7 +194,9 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
     if type(raw) is not np.ndarray:
         if type(raw) in ABSTRACT:
             raise _no_values(raw, "numpy()")
-        raise TypeError(f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.")
+        raise TypeError(
+            f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
+        )
     if raw.dtype.kind == "V":
         raise TypeError("Got unsupported ScalarType BFloat16")
     return raw
@@ -266,14 +270,22 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
     check_writable(self)
     shape = src._data.shape
-    if len(shape) > len(self._data.shape) or any(n != 1 and n != m for n, m in zip(reversed(shape), reversed(self._data.shape))):
+    if len(shape) > len(self._data.shape) or any(
+        n != 1 and n != m for n, m in zip(reversed(shape), reversed(self._data.shape))
+    ):
         try:
             common = broadcast_two(self._data.shape, shape)
         except RuntimeError:
             raise broadcast_error(self._data.shape, shape) from None
-        raise RuntimeError(f"output with shape {list(self._data.shape)} doesn't match the broadcast shape {list(common)}")
+        raise RuntimeError(
+            f"output with shape {list(self._data.shape)} doesn't match the broadcast shape {list(common)}"
+        )
     if type(src._data) is not type(self._data):
-        src = _to_device(src, self.device) if type(self._data) not in ABSTRACT and type(src._data) not in ABSTRACT else src
+        src = (
+            _to_device(src, self.device)
+            if type(self._data) not in ABSTRACT and type(src._data) not in ABSTRACT
+            else src
+        )
     return write_back(self, src, broadcast=True)
 
 
@@ -336,7 +348,9 @@ def _contiguous_kernel(xp: Any, x: Any, name: str) -> Any:
     return xp.ascontiguousarray(x)
 
 
-contiguous_op = operator("contiguous", _contiguous_kernel, lambda n, g: (g,), lambda x, name: (x.shape, x.dtype), linear=True)
+contiguous_op = operator(
+    "contiguous", _contiguous_kernel, lambda n, g: (g,), lambda x, name: (x.shape, x.dtype), linear=True
+)
 
 
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:

@@ -25,7 +25,12 @@ __all__ = [
 
 
 def _output_size(x: Any, kernel: Any, stride: tuple, padding: tuple, dilation: tuple) -> tuple:
-    return tuple([(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in zip(x.shape[2:], kernel, stride, padding, dilation)])
+    return tuple(
+        [
+            (n + 2 * p - d * (k - 1) - 1) // s + 1
+            for n, k, s, p, d in zip(x.shape[2:], kernel, stride, padding, dilation)
+        ]
+    )
 
 
 def _starts(padding: tuple) -> tuple:
@@ -51,7 +56,9 @@ def _backward_input(
     return out
 
 
-def _backward_weight(xp: Any, x: Any, g: Any, kernel: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int) -> Any:
+def _backward_weight(
+    xp: Any, x: Any, g: Any, kernel: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int
+) -> Any:
     out = xp.empty((g.shape[1], x.shape[1] // groups, *kernel), x.dtype)
     correlation.weight_gradient(xp, to_last(x), dense_last(xp, g), out, groups, _starts(padding), stride, dilation)
     return out
@@ -133,7 +140,9 @@ def _convolve(
 ) -> Tensor:
     if isinstance(padding, str):
         input, padding = same_padding(input, weight, stride, padding, dilation, nd)
-    stride, padding, dilation, batched = check_convolution(name, nd, input, weight, bias, stride, padding, dilation, groups)
+    stride, padding, dilation, batched = check_convolution(
+        name, nd, input, weight, bias, stride, padding, dilation, groups
+    )
     if batched:
         return _convolution(input, weight, bias, stride, padding, dilation, groups)
     view = operators["view"]
@@ -142,14 +151,26 @@ def _convolve(
 
 
 def conv1d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
 ) -> Tensor:
     """A 1-D convolution (cross-correlation). See :func:`conv2d`; shapes have one spatial dimension."""
     return _convolve("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
 def conv2d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
 ) -> Tensor:
     """A 2-D convolution (cross-correlation) over images.
 
@@ -179,14 +200,29 @@ def conv2d(
 
 
 def conv3d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
 ) -> Tensor:
     """A 3-D convolution (cross-correlation). See :func:`conv2d`; shapes have three spatial dimensions."""
     return _convolve("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
 
 
 def _transpose(
-    name: str, nd: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, output_padding: Any, groups: int, dilation: Any
+    name: str,
+    nd: int,
+    input: Any,
+    weight: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    output_padding: Any,
+    groups: int,
+    dilation: Any,
 ) -> Tensor:
     stride, padding, dilation, extra, size, batched = check_transposed(
         name, nd, input, weight, bias, stride, padding, output_padding, groups, dilation
@@ -195,7 +231,9 @@ def _transpose(
     if not batched:
         input = view(input, (1, *input._data.shape))
     if any([e >= s for e, s in zip(extra, stride)]):  # so many that the convolution of that size has more outputs
-        input = operators["constant_pad"](input, tuple([n for e, s in zip(extra[::-1], stride[::-1]) for n in (0, e // s)]), 0.0)
+        input = operators["constant_pad"](
+            input, tuple([n for e, s in zip(extra[::-1], stride[::-1]) for n in (0, e // s)]), 0.0
+        )
     result = backward_input(input, weight, bias, size, stride, padding, dilation, groups)
     return result if batched else view(result, tuple(result._data.shape[1:]))
 

@@ -68,7 +68,10 @@ def _check_tensors(name: str, nd: int, input: Any, weight: Any, bias: Any) -> No
     dtype = input._data.dtype
     for what, t in (("weight", weight), ("bias", bias)):
         if t is not None and t._data.dtype is not dtype and t._data.dtype != dtype:
-            names = [str(of(d)).split(".")[1].replace("float32", "float").replace("float64", "double") for d in (dtype, t._data.dtype)]
+            names = [
+                str(of(d)).split(".")[1].replace("float32", "float").replace("float64", "double")
+                for d in (dtype, t._data.dtype)
+            ]
             raise RuntimeError(f"Input type ({names[0]}) and {what} type ({names[1]}) should be the same")
     if dtype.kind == "b":
         raise NotImplementedError(f"\"slow_{name}_cpu\" not implemented for 'Bool'")
@@ -157,7 +160,16 @@ def check_convolution(
 
 
 def check_transposed(
-    name: str, nd: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, output_padding: Any, groups: Any, dilation: Any
+    name: str,
+    nd: int,
+    input: Any,
+    weight: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    output_padding: Any,
+    groups: Any,
+    dilation: Any,
 ) -> tuple[tuple, tuple, tuple, tuple, tuple, bool]:
     """``(stride, padding, dilation, output_padding, size of the output, whether the input has a batch dimension)``.
 
@@ -184,9 +196,18 @@ def check_transposed(
     _check_bias(w, bias, w[1] * groups, True)
     if any([e >= s and e >= d for e, s, d in zip(extra, stride, dilation)]):
         names = ("depth", "height", "width")[-nd:]
-        parts = [f"{what}_{n}: {v}" for what, vs in (("output_padding", extra), ("stride", stride), ("dilation", dilation)) for n, v in zip(names, vs)]
+        parts = [
+            f"{what}_{n}: {v}"
+            for what, vs in (("output_padding", extra), ("stride", stride), ("dilation", dilation))
+            for n, v in zip(names, vs)
+        ]
         raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got {' '.join(parts)}")
-    size = tuple([(n - 1) * s - 2 * p + d * (k - 1) + e + 1 for n, s, p, d, k, e in zip(x[2:], stride, padding, dilation, w[2:], extra)])
+    size = tuple(
+        [
+            (n - 1) * s - 2 * p + d * (k - 1) + e + 1
+            for n, s, p, d, k, e in zip(x[2:], stride, padding, dilation, w[2:], extra)
+        ]
+    )
     if any([type(n) is int and n < 1 for n in size]) and product(x[2:]) != 0:
         raise RuntimeError(
             f"Given input size per channel: {_sizes(x[2:])}. Calculated output size per channel: {_sizes(size)}. Output size is too small"

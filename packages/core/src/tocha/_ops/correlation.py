@@ -36,7 +36,13 @@ class Columns:
         self.xp, self.x, self.size, self.kernel, self.starts, self.groups = xp, x, size, kernel, starts, groups
         self.stride, self.dilation = stride, dilation
         self.width = math.prod(kernel) * (x.shape[-1] // groups)
-        self.direct = groups == 1 and math.prod(kernel) == 1 and set(stride) <= {1} and set(starts) <= {0} and size == x.shape[1:-1]
+        self.direct = (
+            groups == 1
+            and math.prod(kernel) == 1
+            and set(stride) <= {1}
+            and set(starts) <= {0}
+            and size == x.shape[1:-1]
+        )
         self.taps_last = not self.direct and x.shape[-1] // groups <= FEW_CHANNELS and math.prod(kernel) > 1
 
     def blocks(self, least: int) -> Iterator[tuple[slice, slice, Any]]:
@@ -96,7 +102,12 @@ class Columns:
         return self.xp.lib.stride_tricks.as_strided(
             buffer,
             (buffer.shape[0], *self.size, *self.kernel, buffer.shape[-1]),
-            (strides[0], *[a * s for a, s in zip(inner, self.stride)], *[a * d for a, d in zip(inner, self.dilation)], strides[-1]),
+            (
+                strides[0],
+                *[a * s for a, s in zip(inner, self.stride)],
+                *[a * d for a, d in zip(inner, self.dilation)],
+                strides[-1],
+            ),
         )
 
     def _matrix(self, columns: Any, windows: Any) -> Any:
@@ -122,7 +133,9 @@ class Columns:
             return self.xp.ascontiguousarray(w).reshape(groups, outs, self.width).swapaxes(1, 2)
         taps = tuple(range(3, w.ndim))
         if w.strides[1] >= w.strides[2]:
-            return self.xp.ascontiguousarray(w.transpose(0, 1, *taps, 2)).reshape(groups, outs, self.width).swapaxes(1, 2)
+            return (
+                self.xp.ascontiguousarray(w.transpose(0, 1, *taps, 2)).reshape(groups, outs, self.width).swapaxes(1, 2)
+            )
         return self.xp.ascontiguousarray(w.transpose(0, *taps, 2, 1)).reshape(groups, self.width, outs)
 
 
@@ -154,7 +167,9 @@ def correlate(xp: Any, x: Any, w: Any, bias: Any, out: Any, starts: tuple, strid
             out[images, rows] = flat.reshape(out[images, rows].shape)
 
 
-def weight_gradient(xp: Any, x: Any, g: Any, out: Any, groups: int, starts: tuple, stride: tuple, dilation: tuple) -> None:
+def weight_gradient(
+    xp: Any, x: Any, g: Any, out: Any, groups: int, starts: tuple, stride: tuple, dilation: tuple
+) -> None:
     """The gradient ``(G * out, in, *kernel)`` of ``correlate``'s weight, written to ``out``; ``g`` is contiguous."""
     ins, kernel = out.shape[1], out.shape[2:]
     outs = out.shape[0] // groups
@@ -191,7 +206,8 @@ def data_gradient(xp: Any, g: Any, w: Any, bias: Any, out: Any, starts: tuple, s
         return
     w = w.swapaxes(1, 2)
     phases = [
-        list(_phases(size, start, s, d, k)) for size, start, s, d, k in zip(out.shape[1:-1], starts, stride, dilation, kernel)
+        list(_phases(size, start, s, d, k))
+        for size, start, s, d, k in zip(out.shape[1:-1], starts, stride, dilation, kernel)
     ]
     ones = (1,) * len(kernel)
     for choice in itertools.product(*phases):

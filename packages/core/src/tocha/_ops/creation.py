@@ -23,8 +23,16 @@ __all__ = ["arange", "as_tensor", "asarray", "empty", "empty_like", "empty_permu
 
 # ---------------------------------------------------------------- primitives without tensor arguments
 
-full_op = Op("full", lambda xp, shape, value, dtype: xp.full(shape, value, dtype), None, lambda shape, value, dtype: (shape, dtype), arity=0)
-_empty = Op("empty", lambda xp, shape, dtype: xp.empty(shape, dtype), None, lambda shape, dtype: (shape, dtype), arity=0)
+full_op = Op(
+    "full",
+    lambda xp, shape, value, dtype: xp.full(shape, value, dtype),
+    None,
+    lambda shape, value, dtype: (shape, dtype),
+    arity=0,
+)
+_empty = Op(
+    "empty", lambda xp, shape, dtype: xp.empty(shape, dtype), None, lambda shape, dtype: (shape, dtype), arity=0
+)
 
 
 def _arange_kernel(xp: Any, start: Any, step: Any, length: int, dtype: Any) -> Any:
@@ -82,7 +90,9 @@ def _check_layout(layout: Any) -> None:
 # ---------------------------------------------------------------- from data
 
 
-def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+def tensor(
+    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+) -> Tensor:
     """A tensor with a copy of ``data``: a number, nested sequences, a NumPy array, or a tensor.
 
     Python floats get the default dtype, integers int64, as in PyTorch; NumPy arrays keep theirs.
@@ -97,7 +107,9 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
         if type(data._data) in ABSTRACT:
             return finished(operators["clone"](data)._data, requires_grad)
         raw = data._data.copy()
-        return _placed(raw if dtype is None else _cast_raw(raw, dtypes.as_numpy(dtype)), device or data.device, requires_grad)
+        return _placed(
+            raw if dtype is None else _cast_raw(raw, dtypes.as_numpy(dtype)), device or data.device, requires_grad
+        )
     return _placed(array_of(data, dtype), device, requires_grad)
 
 
@@ -121,14 +133,22 @@ def array_of(data: Any, dtype: Any = None) -> np.ndarray:
     want = None if dtype is None else dtypes.as_numpy(dtype)
     if isinstance(data, np.ndarray):
         dtypes.of(data.dtype)
-        return data.astype(want) if want is not None else data.copy() if data.dtype.isnative else data.astype(data.dtype.newbyteorder("="))
+        return (
+            data.astype(want)
+            if want is not None
+            else data.copy()
+            if data.dtype.isnative
+            else data.astype(data.dtype.newbyteorder("="))
+        )
     if isinstance(data, np.generic):
         return np.asarray(data).astype(want or data.dtype)
     if isinstance(data, (bool, int, float, complex)):
         return np.asarray(data).astype(want or _python_dtype(data))
     if hasattr(data, "__array__") and not isinstance(data, (list, tuple)):
         return array_of(np.asarray(data), dtype)
-    if isinstance(data, (list, tuple, range)) or (hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, (str, bytes))):
+    if isinstance(data, (list, tuple, range)) or (
+        hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, (str, bytes))
+    ):
         return _array_of_sequence(data, want)
     if hasattr(data, "scalar_category"):
         return np.asarray(int(data) if data.scalar_category == dtypes.INTEGRAL else float(data))
@@ -153,10 +173,24 @@ def _array_of_sequence(data: Any, want: np.dtype | None) -> np.ndarray:
         plain = False
     if plain:
         if want is not None:
-            return np.array(data, want) if want.kind in "biu" and raw.dtype.kind in "biu" and raw.dtype != want and want.kind != "b" and _fits(raw, want) else raw.astype(want)
+            return (
+                np.array(data, want)
+                if want.kind in "biu"
+                and raw.dtype.kind in "biu"
+                and raw.dtype != want
+                and want.kind != "b"
+                and _fits(raw, want)
+                else raw.astype(want)
+            )
         if not raw.size or raw.dtype.kind == "f":
             return raw.astype(dtypes.default_np())
-        return raw.astype(dtypes.default_complex_np()) if raw.dtype.kind == "c" else raw.astype(np.int64) if raw.dtype.kind in "iu" else raw
+        return (
+            raw.astype(dtypes.default_complex_np())
+            if raw.dtype.kind == "c"
+            else raw.astype(np.int64)
+            if raw.dtype.kind in "iu"
+            else raw
+        )
     return _ragged(data, want)
 
 
@@ -182,7 +216,11 @@ def _ragged(data: Any, want: np.dtype | None) -> np.ndarray:
     items = [d._data if isinstance(d, Tensor) else d for d in data]
     if isinstance(items[0], (int, float)) and any(isinstance(i, (list, tuple)) for i in items):
         wrong = next(type(i).__name__ for i in items if isinstance(i, (list, tuple)))
-        raise TypeError(f"'{wrong}' object cannot be interpreted as an integer" if isinstance(items[0], int) else f"must be real number, not {wrong}")
+        raise TypeError(
+            f"'{wrong}' object cannot be interpreted as an integer"
+            if isinstance(items[0], int)
+            else f"must be real number, not {wrong}"
+        )
     parts = [arrays.to_host(i) if not isinstance(i, (list, tuple)) else array_of(i) for i in items]
     parts = [p if isinstance(p, np.ndarray) else array_of(p) for p in parts]
     shapes = {p.shape for p in parts}
@@ -202,17 +240,25 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """``data`` as a tensor, sharing memory with a NumPy array or tensor where dtype and device allow."""
     if isinstance(data, Tensor):
         return data.to(device=device if device is not None else data.device, dtype=dtype)  # type: ignore[attr-defined]
-    if isinstance(data, np.ndarray) and (dtype is None or dtypes.as_numpy(dtype) == data.dtype) and as_device(device).type == "cpu":
+    if (
+        isinstance(data, np.ndarray)
+        and (dtype is None or dtypes.as_numpy(dtype) == data.dtype)
+        and as_device(device).type == "cpu"
+    ):
         return from_numpy(data)
     return tensor(data, dtype=dtype, device=device)
 
 
-def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
+def asarray(
+    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
+) -> Tensor:
     """``obj`` as a tensor; ``copy`` True always copies, False never (ValueError where it must)."""
     if copy:
         return tensor(obj, dtype=dtype, device=device, requires_grad=requires_grad)
     result = as_tensor(obj, dtype, device)
-    if copy is False and not (isinstance(obj, Tensor) and result is obj or isinstance(obj, np.ndarray) and result._data is obj):
+    if copy is False and not (
+        isinstance(obj, Tensor) and result is obj or isinstance(obj, np.ndarray) and result._data is obj
+    ):
         raise ValueError("can't alias the given object: a copy is needed for this dtype, device or type")
     return result.detach().requires_grad_() if requires_grad else result
 
@@ -254,14 +300,30 @@ def _sizes(size: tuple, name: str) -> tuple:
     return shape
 
 
-def zeros(*size: Any, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+def zeros(
+    *size: Any,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
     """A tensor of zeros of the given sizes."""
     _check_layout(layout)
     result = create(full_op, (_sizes(size, "zeros"), 0, resolve_dtype(dtype)), device, requires_grad)
     return result if out is None else store(out, result)
 
 
-def ones(*size: Any, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+def ones(
+    *size: Any,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
     """A tensor of ones of the given sizes."""
     _check_layout(layout)
     result = create(full_op, (_sizes(size, "ones"), 1, resolve_dtype(dtype)), device, requires_grad)
@@ -289,14 +351,20 @@ def full(size: Any, fill_value: Any, *, out: Any = None, dtype: Any = None, layo
             return operators["expand"](operators["cast"](fill_value, d), shape).clone()
         fill_value = fill_value.item()  # type: ignore[attr-defined]
     else:
-        d = resolve_dtype(dtype, _python_dtype(fill_value) if not hasattr(fill_value, "scalar_category") else dtypes.NP_INT64)
+        d = resolve_dtype(
+            dtype, _python_dtype(fill_value) if not hasattr(fill_value, "scalar_category") else dtypes.NP_INT64
+        )
     result = create(full_op, (shape, fill_value, d), device, requires_grad)
     return result if out is None else store(out, result)
 
 
-def scalar_tensor(s: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def scalar_tensor(
+    s: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """A 0-d tensor of the default dtype (or ``dtype``)."""
-    return full((), s, dtype=dtypes.get_default_dtype() if dtype is None else dtype, device=device, requires_grad=requires_grad)
+    return full(
+        (), s, dtype=dtypes.get_default_dtype() if dtype is None else dtype, device=device, requires_grad=requires_grad
+    )
 
 
 def _like(input: Tensor, dtype: Any, device: Any) -> tuple:
@@ -348,7 +416,16 @@ def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, layout: Any 
     return _keep_strides(create(full_op, (shape, value, d), target, requires_grad), input, memory_format)
 
 
-def empty_strided(size: Any, stride: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+def empty_strided(
+    size: Any,
+    stride: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
     """A tensor of the given sizes and strides (in elements) whose values are undefined."""
     d = resolve_dtype(dtype)
     shape, steps = tuple(size), tuple(stride)
@@ -358,11 +435,24 @@ def empty_strided(size: Any, stride: Any, *, dtype: Any = None, layout: Any = No
     return finished(arrays.to_device(raw, as_device(device)), requires_grad)
 
 
-def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+def empty_permuted(
+    size: Any,
+    physical_layout: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
     """A tensor with undefined values whose dimensions lie in memory in the order ``physical_layout``, outermost first."""
     shape, order = tuple(size), tuple(physical_layout)
     if sorted(order) != list(range(len(shape))):
-        raise RuntimeError(f"Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = {len(shape)} is not equal to len(physical_layout) = {len(order)}" if len(order) != len(shape) else f"Duplicate dim not allowed in physical_layout {list(order)}")
+        raise RuntimeError(
+            f"Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = {len(shape)} is not equal to len(physical_layout) = {len(order)}"
+            if len(order) != len(shape)
+            else f"Duplicate dim not allowed in physical_layout {list(order)}"
+        )
     strides, step = [0] * len(shape), 1
     for d in reversed(order):
         strides[d] = step
@@ -463,9 +553,22 @@ def eye(n: int, m: int | None = None, *, out: Any = None, dtype: Any = None, lay
 
 
 def _new(name: str, fn: Any) -> None:
-    def method_(self: Tensor, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, layout: Any = None, pin_memory: bool = False) -> Tensor:
+    def method_(
+        self: Tensor,
+        *size: Any,
+        dtype: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        layout: Any = None,
+        pin_memory: bool = False,
+    ) -> Tensor:
         size = (size[0],) if len(size) == 1 else (size,)
-        return fn(*size, dtype=self.dtype if dtype is None else dtype, device=self.device if device is None else device, requires_grad=requires_grad)
+        return fn(
+            *size,
+            dtype=self.dtype if dtype is None else dtype,
+            device=self.device if device is None else device,
+            requires_grad=requires_grad,
+        )
 
     method_.__name__, method_.__qualname__ = name, f"Tensor.{name}"
     method_.__doc__ = f"``{name[4:]}`` with this tensor's dtype and device by default."
@@ -476,19 +579,49 @@ for _name, _fn in (("new_zeros", zeros), ("new_ones", ones), ("new_empty", empty
     _new(_name, _fn)
 
 
-def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, layout: Any = None, pin_memory: bool = False) -> Tensor:
+def new_full(
+    self: Tensor,
+    size: Any,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    layout: Any = None,
+    pin_memory: bool = False,
+) -> Tensor:
     """``full`` with this tensor's dtype and device by default."""
     return full(size, fill_value, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
 
 
-def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, layout: Any = None, pin_memory: bool = False) -> Tensor:
+def new_tensor(
+    self: Tensor,
+    data: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    layout: Any = None,
+    pin_memory: bool = False,
+) -> Tensor:
     """``tensor(data)`` with this tensor's dtype and device by default."""
     return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
 
 
-def new_empty_strided(self: Tensor, size: Any, stride: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, layout: Any = None, pin_memory: bool = False) -> Tensor:
+def new_empty_strided(
+    self: Tensor,
+    size: Any,
+    stride: Any,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    layout: Any = None,
+    pin_memory: bool = False,
+) -> Tensor:
     """``empty_strided`` with this tensor's dtype and device by default."""
-    return empty_strided(size, stride, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+    return empty_strided(
+        size, stride, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad
+    )
 
 
 def fill_(self: Tensor, value: Any) -> Tensor:
@@ -496,7 +629,9 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     check_writable(self)
     if isinstance(value, Tensor):
         if value._data.shape:
-            raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {len(value._data.shape)} dimensions.")
+            raise RuntimeError(
+                f"fill_ only supports 0-dimension value tensor but got tensor with {len(value._data.shape)} dimensions."
+            )
     else:
         value = tensor_like(value, self)
     return write_back(self, value, broadcast=True)
@@ -527,7 +662,11 @@ def legacy_constructor(cls: type, *args: Any, device: Any = None, dtype: Any = N
     if len(args) == 1 and isinstance(args[0], Tensor):
         raw = args[0]._data
     elif len(args) == 1 and not isinstance(args[0], int):
-        raw = array_of(args[0], dtypes.of(d)) if not isinstance(args[0], tuple) or not all(isinstance(a, int) for a in args[0]) else array_of(args[0], dtypes.of(d))
+        raw = (
+            array_of(args[0], dtypes.of(d))
+            if not isinstance(args[0], tuple) or not all(isinstance(a, int) for a in args[0])
+            else array_of(args[0], dtypes.of(d))
+        )
     else:
         raw = np.empty(args or (0,), d)
     return initialise(new(cls), arrays.to_device(raw, as_device(device)) if device is not None else raw)

@@ -137,6 +137,11 @@ def _infer(logp: Any, targets: Any, *rest: Any) -> list:
 
 ctc_op = operator("ctc_loss", _kernel, _rule, _infer, arity=2, save=(0, 1), aux=2)
 ctc_states = operator(
-    "ctc_loss_states", lambda xp, *args: _kernel(xp, *args)[1:], None, lambda *args: _infer(*args)[1:], arity=2, outputs=2
+    "ctc_loss_states",
+    lambda xp, *args: _kernel(xp, *args)[1:],
+    None,
+    lambda *args: _infer(*args)[1:],
+    arity=2,
+    outputs=2,
 )
 ctc_states.__doc__ = "What ``ctc_loss`` keeps for its gradient, for when it was not kept."

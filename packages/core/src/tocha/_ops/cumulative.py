@@ -42,7 +42,9 @@ def _running(name: str) -> Any:
     return kernel
 
 
-cumsum_op = operator("cumsum", _running("cumsum"), lambda n, g: (cumsum_op(g, n.attrs[0], not n.attrs[1]),), _running_infer, linear=True)
+cumsum_op = operator(
+    "cumsum", _running("cumsum"), lambda n, g: (cumsum_op(g, n.attrs[0], not n.attrs[1]),), _running_infer, linear=True
+)
 
 
 def _cumprod_rule(n: Any, g: Any) -> tuple:
@@ -104,7 +106,11 @@ def exclusive_products(x: Any, dims: Any) -> Any:
     moved = permute(x, order)
     rows, columns = product([shape[d] for d in others]), product([shape[d] for d in reduced])
     flat = view(moved, (rows, columns))
-    one = flat[:, :1] * 0 + 1 if not isinstance(flat, Tensor) else operators["slice"](flat, (slice(None), slice(0, 1))) * 0 + 1
+    one = (
+        flat[:, :1] * 0 + 1
+        if not isinstance(flat, Tensor)
+        else operators["slice"](flat, (slice(None), slice(0, 1))) * 0 + 1
+    )
     left = cumprod_op(_joined(one, _columns(flat, 0, -1)), 1, False)
     right = _flip(cumprod_op(_joined(one, _flip(_columns(flat, 1, None))), 1, False))
     result = view(left * right, tuple([shape[d] for d in order]))
@@ -234,7 +240,9 @@ def _log_where(kept: Any, g: Any) -> Any:
     return operators["where"](kept, log(operators["where"](kept, g, one)), one * lowest)
 
 
-logcumsumexp_op = operator("logcumsumexp", _logcumsumexp_kernel, _logcumsumexp_rule, lambda x, dim, reverse: (x.shape, x.dtype), save=(0, "y"))
+logcumsumexp_op = operator(
+    "logcumsumexp", _logcumsumexp_kernel, _logcumsumexp_rule, lambda x, dim, reverse: (x.shape, x.dtype), save=(0, "y")
+)
 
 
 def logcumsumexp(input: Tensor, dim: int, *, out: Any = None) -> Tensor:
@@ -242,7 +250,9 @@ def logcumsumexp(input: Tensor, dim: int, *, out: Any = None) -> Tensor:
     if input._data.dtype.kind in "biu":
         from .._core.templates import scalar_type_name
 
-        raise NotImplementedError(f'"logcumsumexp_out_cpu" not implemented for \'{scalar_type_name(input._data.dtype)}\'')
+        raise NotImplementedError(
+            f"\"logcumsumexp_out_cpu\" not implemented for '{scalar_type_name(input._data.dtype)}'"
+        )
     result = logcumsumexp_op(input, wrap_dim(dim, len(input._data.shape)), False)
     return result if out is None else store(out, result)
 

@@ -72,7 +72,9 @@ def _guarded(fn: Any, *args: Any) -> Any:
     try:
         return fn(*args)
     except np.linalg.LinAlgError as error:
-        raise LinAlgError(f"linalg: the factorisation could not be completed because the input matrix is singular or not positive-definite ({error})") from error
+        raise LinAlgError(
+            f"linalg: the factorisation could not be completed because the input matrix is singular or not positive-definite ({error})"
+        ) from error
 
 
 def _solve_rule(n: Any, g: Any) -> tuple:
@@ -87,7 +89,13 @@ def _solve_infer(a: Any, b: Any, shape: tuple = ()) -> tuple:
 
 
 _solve = operator(
-    "linalg_solve", lambda xp, a, b, shape: _guarded(xp.linalg.solve, a, b), _solve_rule, _solve_infer, arity=2, save=(0, "y"), linear=True
+    "linalg_solve",
+    lambda xp, a, b, shape: _guarded(xp.linalg.solve, a, b),
+    _solve_rule,
+    _solve_infer,
+    arity=2,
+    save=(0, "y"),
+    linear=True,
 )
 
 
@@ -142,8 +150,14 @@ def _cholesky_rule(n: Any, g: Any) -> tuple:
     return ((ga + adjoint(ga)) * 0.5,)
 
 
-cholesky_op = operator("linalg_cholesky", lambda xp, a: _guarded(xp.linalg.cholesky, a), _cholesky_rule, shape_like_first, save=("y",), linear=True)
-
+cholesky_op = operator(
+    "linalg_cholesky",
+    lambda xp, a: _guarded(xp.linalg.cholesky, a),
+    _cholesky_rule,
+    shape_like_first,
+    save=("y",),
+    linear=True,
+)
 
 
 def _cholesky_inverse_rule(n: Any, g: Any) -> tuple:
@@ -159,7 +173,12 @@ def _cholesky_inverse_kernel(xp: Any, factor: Any, upper: bool) -> Any:
 
 
 cholesky_inverse_op = operator(
-    "cholesky_inverse", _cholesky_inverse_kernel, _cholesky_inverse_rule, lambda x, upper: (x.shape, x.dtype), save=(0, "y"), linear=True
+    "cholesky_inverse",
+    _cholesky_inverse_kernel,
+    _cholesky_inverse_rule,
+    lambda x, upper: (x.shape, x.dtype),
+    save=(0, "y"),
+    linear=True,
 )
 
 
@@ -183,7 +202,13 @@ def _cholesky_solve_rule(n: Any, g: Any) -> tuple:
 
 
 _cholesky_solve = operator(
-    "cholesky_solve", _cholesky_solve_kernel, _cholesky_solve_rule, lambda b, f, *attrs: _solve_infer(f, b), arity=2, save=(1, "y"), linear=True
+    "cholesky_solve",
+    _cholesky_solve_kernel,
+    _cholesky_solve_rule,
+    lambda b, f, *attrs: _solve_infer(f, b),
+    arity=2,
+    save=(1, "y"),
+    linear=True,
 )
 
 
@@ -260,13 +285,17 @@ def _lu_rule(n: Any, g: Any) -> tuple:
         pass
     elif rows < columns:  # upper is wide: its right part is free
         u2, gu2 = _columns(upper, k, columns), _columns(gu, k, columns)
-        inner = triangle(matmul_op(adjoint(lower), gl) - matmul_op(gu2, adjoint(u2)), True, -1) + triangle(matmul_op(_columns(gu, 0, k), adjoint(u1)), False)
+        inner = triangle(matmul_op(adjoint(lower), gl) - matmul_op(gu2, adjoint(u2)), True, -1) + triangle(
+            matmul_op(_columns(gu, 0, k), adjoint(u1)), False
+        )
         left = triangular_op(adjoint(l1), triangular_adjoint(inner, u1), True, True)
         right = triangular_op(adjoint(l1), gu2, True, True)
         return (matmul_op(p, _beside(left, right)),)
     else:  # lower is tall: its bottom part is free
         l2, gl2 = _rows(lower, k, rows), _rows(gl, k, rows)
-        inner = triangle(matmul_op(adjoint(l1), _rows(gl, 0, k)), True, -1) + triangle(matmul_op(gu, adjoint(u1)) - matmul_op(adjoint(l2), gl2), False)
+        inner = triangle(matmul_op(adjoint(l1), _rows(gl, 0, k)), True, -1) + triangle(
+            matmul_op(gu, adjoint(u1)) - matmul_op(adjoint(l2), gl2), False
+        )
         top = triangular_op(adjoint(l1), triangular_adjoint(inner, u1), True, True)
         bottom = triangular_adjoint(gl2, u1)
         return (matmul_op(p, _below(top, bottom)),)
@@ -290,7 +319,13 @@ def _qr_kernel(xp: Any, a: Any, mode: str) -> tuple:
 
 def _qr_infer(a: Any, mode: str) -> list:
     rows, columns = a.shape[-2:]
-    k = rows if mode == "complete" else min(rows, columns) if type(rows) is int and type(columns) is int else _smaller(rows, columns)
+    k = (
+        rows
+        if mode == "complete"
+        else min(rows, columns)
+        if type(rows) is int and type(columns) is int
+        else _smaller(rows, columns)
+    )
     return [((*a.shape[:-2], rows, k), a.dtype), ((*a.shape[:-2], k, columns), a.dtype)]
 
 
@@ -398,7 +433,13 @@ def _eig_rule(n: Any, g: Any) -> tuple:
 
 
 eig_op = operator(
-    "linalg_eig", lambda xp, a, is_complex: _eig_kernel(xp, a), _eig_rule, lambda a, is_complex: _eig_infer(a), save=("y0", "y1"), outputs=2, linear=True
+    "linalg_eig",
+    lambda xp, a, is_complex: _eig_kernel(xp, a),
+    _eig_rule,
+    lambda a, is_complex: _eig_infer(a),
+    save=("y0", "y1"),
+    outputs=2,
+    linear=True,
 )
 
 # ---------------------------------------------------------------- singular values
@@ -413,7 +454,11 @@ def _svd_infer(a: Any, full: bool) -> list:
     rows, columns = a.shape[-2:]
     k = min(rows, columns) if type(rows) is int and type(columns) is int else _smaller(rows, columns)
     lead = a.shape[:-2]
-    return [((*lead, rows, rows if full else k), a.dtype), ((*lead, k), real_like(a.dtype)), ((*lead, columns if full else k, columns), a.dtype)]
+    return [
+        ((*lead, rows, rows if full else k), a.dtype),
+        ((*lead, k), real_like(a.dtype)),
+        ((*lead, columns if full else k, columns), a.dtype),
+    ]
 
 
 def _svd_rule(n: Any, g: Any) -> tuple:
@@ -426,7 +471,9 @@ def _svd_rule(n: Any, g: Any) -> tuple:
     if gu is None and gvh is None:
         return (None if gs is None else matmul_op(u * row(lift(gs)), vh),)
     if n.attrs[0] and n.shape[-2] != n.shape[-1]:
-        raise RuntimeError("svd_backward: the gradients of full_matrices=True with respect to U and V are not defined: use full_matrices=False")
+        raise RuntimeError(
+            "svd_backward: the gradients of full_matrices=True with respect to U and V are not defined: use full_matrices=False"
+        )
     rows, columns = n.shape[-2:]
     squares = s * s
     difference = lift(_differences(squares))
@@ -499,7 +546,14 @@ def _cofactors(a: Any) -> Any:
     return operators["view"](phase, (*phase.shape, 1, 1)) * conj_of(matmul_op(u * row(others), vh))
 
 
-det_op = operator("linalg_det", lambda xp, a: _det_kernel(xp, a), _det_rule, lambda a: (a.shape[:-2], a.dtype), save=(0, "y"), linear=True)
+det_op = operator(
+    "linalg_det",
+    lambda xp, a: _det_kernel(xp, a),
+    _det_rule,
+    lambda a: (a.shape[:-2], a.dtype),
+    save=(0, "y"),
+    linear=True,
+)
 
 
 def _det_kernel(xp: Any, a: Any) -> Any:
@@ -527,7 +581,13 @@ def _slogdet_rule(n: Any, g: Any) -> tuple:
 
 
 slogdet_op = operator(
-    "linalg_slogdet", _slogdet_kernel, _slogdet_rule, lambda a: [(a.shape[:-2], a.dtype), (a.shape[:-2], real_like(a.dtype))], save=(0, "y0"), outputs=2, linear=True
+    "linalg_slogdet",
+    _slogdet_kernel,
+    _slogdet_rule,
+    lambda a: [(a.shape[:-2], a.dtype), (a.shape[:-2], real_like(a.dtype))],
+    save=(0, "y0"),
+    outputs=2,
+    linear=True,
 )
 
 
@@ -541,12 +601,24 @@ def _pinv_rule(n: Any, g: Any) -> tuple:
     if n.shape[-2] <= n.shape[-1]:
         k = matmul_op(gh, p)
         kph = matmul_op(k, ph)
-        ga = -adjoint(matmul_op(p, k)) + kph - matmul_op(matmul_op(a, p), kph) + matmul_op(matmul_op(ph, p), gh - matmul_op(k, a))
+        ga = (
+            -adjoint(matmul_op(p, k))
+            + kph
+            - matmul_op(matmul_op(a, p), kph)
+            + matmul_op(matmul_op(ph, p), gh - matmul_op(k, a))
+        )
     else:
         k = matmul_op(p, gh)
         phk = matmul_op(ph, k)
-        ga = -adjoint(matmul_op(k, p)) + matmul_op(matmul_op(gh - matmul_op(a, k), p), ph) + phk - matmul_op(matmul_op(phk, p), a)
+        ga = (
+            -adjoint(matmul_op(k, p))
+            + matmul_op(matmul_op(gh - matmul_op(a, k), p), ph)
+            + phk
+            - matmul_op(matmul_op(phk, p), a)
+        )
     return ga, None
 
 
-pinv_op = operator("linalg_pinv", lambda xp, a, p: p, _pinv_rule, lambda a, p: (p.shape, p.dtype), arity=2, save=(0, "y"), linear=True)
+pinv_op = operator(
+    "linalg_pinv", lambda xp, a, p: p, _pinv_rule, lambda a, p: (p.shape, p.dtype), arity=2, save=(0, "y"), linear=True
+)

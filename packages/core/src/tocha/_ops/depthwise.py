@@ -28,7 +28,9 @@ class Rows:
     tap along the last dimension has a copy of its own.
     """
 
-    def __init__(self, xp: Any, x: Any, size: tuple, kernel: tuple, starts: tuple, stride: tuple, dilation: tuple) -> None:
+    def __init__(
+        self, xp: Any, x: Any, size: tuple, kernel: tuple, starts: tuple, stride: tuple, dilation: tuple
+    ) -> None:
         self.xp, self.x, self.size, self.kernel = xp, x, size, kernel
         self.starts, self.stride, self.dilation = starts, stride, dilation
         self.nd = len(size)
@@ -59,7 +61,13 @@ class Rows:
         windows = xp.lib.stride_tricks.as_strided(
             buffer,
             (self.images, *self.size[:-1], *self.kernel, width * channels),
-            (strides[0], *[a * t for a, t in zip(rows, self.stride)], *[a * e for a, e in zip(rows, self.dilation)], last, strides[-1]),
+            (
+                strides[0],
+                *[a * t for a, t in zip(rows, self.stride)],
+                *[a * e for a, e in zip(rows, self.dilation)],
+                last,
+                strides[-1],
+            ),
         )
         for first in range(0, x.shape[0], self.images):
             part = slice(first, min(first + self.images, x.shape[0]))

@@ -62,7 +62,9 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
     return _norm(input[rows] - input[columns], p)  # type: ignore[index]
 
 
-def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
+def cdist(
+    x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = "use_mm_for_euclid_dist_if_necessary"
+) -> Tensor:
     """The p-norm distances of each row of ``x1`` (*, P, M) to each of ``x2`` (*, R, M): (*, P, R).
 
     Args:
@@ -86,7 +88,9 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = "us
         if len(x._data.shape) < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, X{i} got: {len(x._data.shape)}D")
         if x._data.dtype.kind not in "fV":
-            raise RuntimeError(f"cdist only supports floating-point dtypes, X{i} got: {scalar_type_name(x._data.dtype)}")
+            raise RuntimeError(
+                f"cdist only supports floating-point dtypes, X{i} got: {scalar_type_name(x._data.dtype)}"
+            )
     s1, s2 = x1._data.shape, x2._data.shape
     if not s1[-1] == s2[-1]:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {s1[-1]} X2: {s2[-1]}")
@@ -167,7 +171,9 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         if not s[-1] == n:
             raise RuntimeError(f"bilinear(): input{i} size does not match weight size: got {s[-1]} but expected {n}")
     if bias is not None and not bias._data.shape[0] == w[0]:
-        raise RuntimeError(f"bilinear(): bias size does not match weight size: got {bias._data.shape[0]} but expected {w[0]}")
+        raise RuntimeError(
+            f"bilinear(): bias size does not match weight size: got {bias._data.shape[0]} but expected {w[0]}"
+        )
     batch = tuple(s1[:-1])
     left: Any = linear(input1.reshape(-1, w[1]), weight.permute(0, 2, 1).reshape(w[0] * w[2], w[1]))  # type: ignore[attr-defined]
     count = product(batch)

@@ -52,7 +52,9 @@ def einsum(*args: Any) -> Tensor:
 
 def _equation(args: tuple) -> tuple[str, list[Tensor]]:
     if not args:
-        raise ValueError("einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list")
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list"
+        )
     if isinstance(args[0], str):
         operands = list(args[1][:]) if len(args) == 2 and isinstance(args[1], (list, tuple)) else list(args[1:])
         if not operands:
@@ -90,14 +92,20 @@ def _parse(equation: str, operands: list[Tensor]) -> tuple[list[list[str]], list
         plain = term.replace("...", "")
         for c in plain:
             if c not in _LETTERS:
-                raise RuntimeError(f"einsum(): invalid subscript given at index {equation.index(c)} in the equation string, subscripts must be in [a-zA-Z]")
+                raise RuntimeError(
+                    f"einsum(): invalid subscript given at index {equation.index(c)} in the equation string, subscripts must be in [a-zA-Z]"
+                )
         extra = len(t._data.shape) - len(plain)
         if "..." in term:
             if extra < 0:
-                raise RuntimeError(f"einsum(): the number of subscripts in the equation ({len(plain)}) is more than the number of dimensions ({len(t._data.shape)}) for an operand")
+                raise RuntimeError(
+                    f"einsum(): the number of subscripts in the equation ({len(plain)}) is more than the number of dimensions ({len(t._data.shape)}) for an operand"
+                )
             broadcast = max(broadcast, extra)
         elif extra:
-            raise RuntimeError(f"einsum(): the number of subscripts in the equation ({len(plain)}) does not match the number of dimensions ({len(t._data.shape)}) for an operand and no ellipsis was given")
+            raise RuntimeError(
+                f"einsum(): the number of subscripts in the equation ({len(plain)}) does not match the number of dimensions ({len(t._data.shape)}) for an operand and no ellipsis was given"
+            )
     stars = [f"*{i}" for i in range(broadcast)]
     lists = []
     for term, t in zip(inputs, operands):
@@ -117,7 +125,9 @@ def _parse(equation: str, operands: list[Tensor]) -> tuple[list[list[str]], list
             if output.count(c) > 1:
                 raise RuntimeError(f"einsum(): output subscript {c} appears more than once in the output")
             if not any(c in letters for letters in lists):
-                raise RuntimeError(f"einsum(): output subscript {c} does not appear in the equation for any input operand")
+                raise RuntimeError(
+                    f"einsum(): output subscript {c} does not appear in the equation for any input operand"
+                )
     else:
         letters = [c for term in lists for c in term if not c.startswith("*")]
         output = stars + sorted([c for c in set(letters) if letters.count(c) == 1])
@@ -132,7 +142,9 @@ def _diagonals(letters: list[str], t: Tensor) -> tuple[list[str], Tensor]:
         i = letters.index(twice)
         j = letters.index(twice, i + 1)
         if t._data.shape[i] != t._data.shape[j]:
-            raise RuntimeError(f"einsum(): subscript {twice} is repeated for operand but the sizes don't match, {t._data.shape[j]} != {t._data.shape[i]}")
+            raise RuntimeError(
+                f"einsum(): subscript {twice} is repeated for operand but the sizes don't match, {t._data.shape[j]} != {t._data.shape[i]}"
+            )
         t = t.diagonal(0, i, j)  # type: ignore[attr-defined]
         letters = [c for k, c in enumerate(letters) if k not in (i, j)] + [twice]
 
@@ -145,13 +157,19 @@ def _sizes(terms: list, equation: str) -> dict[str, Any]:
             if type(have) is int and have == 1:
                 sizes[c] = n
             elif not (type(n) is int and n == 1) and have is not n and have != n:
-                raise RuntimeError(f"einsum(): operands do not broadcast with remapped shapes [original->remapped]: subscript {c} has sizes {have} and {n} in {equation}")
+                raise RuntimeError(
+                    f"einsum(): operands do not broadcast with remapped shapes [original->remapped]: subscript {c} has sizes {have} and {n} in {equation}"
+                )
     return sizes
 
 
 def _pair(la: list[str], a: Tensor, lb: list[str], b: Tensor, kept: set, sizes: dict) -> tuple[list[str], Tensor]:
     """Contract two operands over the letters that nothing later needs."""
-    one = lambda t, letters, c: type(t._data.shape[letters.index(c)]) is int and t._data.shape[letters.index(c)] == 1 and not _size_is_one(sizes[c])  # noqa: E731
+    one = lambda t, letters, c: (
+        type(t._data.shape[letters.index(c)]) is int
+        and t._data.shape[letters.index(c)] == 1
+        and not _size_is_one(sizes[c])
+    )  # noqa: E731
     la, a = _summed(la, a, lambda c: c not in lb and c not in kept)
     lb, b = _summed(lb, b, lambda c: c not in la and c not in kept)
     # a broadcast dimension of size 1 against a real one cannot be contracted by a matrix product

@@ -62,7 +62,9 @@ def _backward_rule(n: Any, gg: Any) -> tuple:
     rows, padding_idx, by_frequency = n.attrs
     ggout = embedding_op(gg, index, -1, False)
     if padding_idx >= 0 or by_frequency:
-        ggout = ggout * operators["view"](embedding_weights(gg, index, rows, padding_idx, by_frequency), (*index.shape, 1))
+        ggout = ggout * operators["view"](
+            embedding_weights(gg, index, rows, padding_idx, by_frequency), (*index.shape, 1)
+        )
     return ggout, None
 
 
@@ -86,7 +88,11 @@ def _weights_kernel(xp: Any, g: Any, index: Any, rows: int, padding_idx: int, by
 
 
 embedding_weights = operator(
-    "embedding_weights", _weights_kernel, None, lambda g, index, rows, padding_idx, by_frequency: (index.shape, g.dtype), arity=2
+    "embedding_weights",
+    _weights_kernel,
+    None,
+    lambda g, index, rows, padding_idx, by_frequency: (index.shape, g.dtype),
+    arity=2,
 )
 
 

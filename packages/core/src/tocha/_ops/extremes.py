@@ -27,10 +27,14 @@ aminmax_result = named("aminmax", "min", "max")
 
 def _check_not_empty(name: str, x: Tensor, dims: tuple[int, ...] | None) -> None:
     shape = x._data.shape
-    empty = [d for d in (range(len(shape)) if dims is None else dims) if shape and type(shape[d]) is int and shape[d] == 0]
+    empty = [
+        d for d in (range(len(shape)) if dims is None else dims) if shape and type(shape[d]) is int and shape[d] == 0
+    ]
     if empty:
         if dims is None:
-            raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.")
+            raise RuntimeError(
+                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument."
+            )
         raise IndexError(f"{name}(): Expected reduction dim {empty[0]} to have non-zero size.")
 
 
@@ -175,11 +179,17 @@ def _with_index_infer(x: Any, dim: int, keepdim: bool) -> list:
     return [(shape, x.dtype), (shape, NP_INT64)]
 
 
-_max_dim = operator("max_dim", _with_index_kernel("argmax"), _with_index_rule, _with_index_infer, save=("y1",), outputs=2, linear=True)
-_min_dim = operator("min_dim", _with_index_kernel("argmin"), _with_index_rule, _with_index_infer, save=("y1",), outputs=2, linear=True)
+_max_dim = operator(
+    "max_dim", _with_index_kernel("argmax"), _with_index_rule, _with_index_infer, save=("y1",), outputs=2, linear=True
+)
+_min_dim = operator(
+    "min_dim", _with_index_kernel("argmin"), _with_index_rule, _with_index_infer, save=("y1",), outputs=2, linear=True
+)
 
 
-def _extreme(name: str, dim_op: Any, all_op: Any, pair: Any, kind: Any, input: Tensor, dim: Any, keepdim: bool, out: Any) -> Any:
+def _extreme(
+    name: str, dim_op: Any, all_op: Any, pair: Any, kind: Any, input: Tensor, dim: Any, keepdim: bool, out: Any
+) -> Any:
     if isinstance(dim, Tensor):
         result = pair(input, dim)
         return result if out is None else store(out, result)

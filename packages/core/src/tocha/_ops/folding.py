@@ -14,7 +14,9 @@ __all__: list[str] = []
 
 def _blocks(size: tuple, kernel: tuple, dilation: tuple, padding: tuple, stride: tuple) -> tuple:
     """The number of blocks along each dimension."""
-    return tuple([(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, d, p, s in zip(size, kernel, dilation, padding, stride)])
+    return tuple(
+        [(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, d, p, s in zip(size, kernel, dilation, padding, stride)]
+    )
 
 
 def _unfold_kernel(xp: Any, x: Any, kernel: tuple, dilation: tuple, padding: tuple, stride: tuple) -> Any:
@@ -44,7 +46,9 @@ def _fold_kernel(xp: Any, x: Any, size: tuple, kernel: tuple, dilation: tuple, p
     out = xp.zeros((n, c, h + 2 * ph, w + 2 * pw), x.dtype)
     for i in range(kernel[0]):
         for j in range(kernel[1]):
-            out[:, :, _span(i, rows, dilation[0], stride[0]), _span(j, columns, dilation[1], stride[1])] += x[:, :, i, j]
+            out[:, :, _span(i, rows, dilation[0], stride[0]), _span(j, columns, dilation[1], stride[1])] += x[
+                :, :, i, j
+            ]
     return xp.ascontiguousarray(out[:, :, ph : ph + h, pw : pw + w])
 
 
@@ -82,9 +86,15 @@ def _arguments(name: str, input: Any, kernel_size: Any, dilation: Any, padding: 
         raise expected_tensor(name, 1, input)
     kernel, dilation = _pair(kernel_size, "kernel_size"), _pair(dilation, "dilation")
     padding, stride = _pair(padding, "padding"), _pair(stride, "stride")
-    for what, short, values in (("kernel size", "kernel", kernel), ("dilation", "dilation", dilation), ("stride", "stride", stride)):
+    for what, short, values in (
+        ("kernel size", "kernel", kernel),
+        ("dilation", "dilation", dilation),
+        ("stride", "stride", stride),
+    ):
         if any([v <= 0 for v in values]):
-            raise RuntimeError(f"{what} should be greater than zero, but got {short}_height: {values[0]} {short}_width: {values[1]}")
+            raise RuntimeError(
+                f"{what} should be greater than zero, but got {short}_height: {values[0]} {short}_width: {values[1]}"
+            )
     if any([v < 0 for v in padding]):
         raise RuntimeError(f"padding should be non-negative, but got pad_height: {padding[0]} pad_width: {padding[1]}")
     return kernel, dilation, padding, stride
@@ -125,7 +135,7 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
     blocks = _blocks(shape[-2:], *arguments)
     if any([type(b) is int and b < 1 for b in blocks]):
         raise RuntimeError(
-            f"Given input with spatial size {tuple(shape[-2:])}, {_described(*arguments)}, calculated shape of the array of sliding "
+            f"Given input with spatial size {tuple(shape[-2:])}, {_described(*arguments[:3])}, calculated shape of the array of sliding "
             f"blocks as {blocks}, but its components must be at least one."
         )
     _check_dtype("im2col_out_cpu", input)
@@ -133,11 +143,13 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
     return unbatched(_unfold(input, *arguments), single)
 
 
-def _described(kernel: tuple, dilation: tuple, padding: tuple, stride: tuple) -> str:
-    return f"kernel_size={kernel}, dilation={dilation}, padding={padding}, stride={stride}"
+def _described(kernel: tuple, dilation: tuple, padding: tuple) -> str:
+    return f"kernel_size={kernel}, dilation={dilation}, padding={padding}"
 
 
-def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
+def fold(
+    input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+) -> Tensor:
     """Columns of sliding blocks summed to images: where blocks overlap, their elements add.
 
     Args:
@@ -166,7 +178,7 @@ def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, p
             f"but got input.size(1)={shape[-2]} and kernel_size={kernel}."
         )
     rows, columns = _blocks(size, kernel, dilation, padding, stride)
-    given = f"Given output_size={size}, {_described(kernel, dilation, padding, stride)}"
+    given = f"Given output_size={size}, {_described(kernel, dilation, padding)}, stride={stride}"
     if shape[-1] != rows * columns or (type(rows) is int and rows < 1) or (type(columns) is int and columns < 1):
         raise RuntimeError(
             f"{given}, expected size of input's dimension 2 to match the calculated number of sliding blocks {rows} * {columns} = "

@@ -165,7 +165,9 @@ def _check(input: Any, grid: Any, mode: str) -> None:
             raise expected_tensor("grid_sampler", position, t, what)
     x, g = list(input._data.shape), list(grid._data.shape)
     if len(g) < 1 or g[-1] != len(x) - 2:
-        raise RuntimeError(f"grid_sampler(): expected grid to have size {len(x) - 2} in last dimension, but got grid with sizes {g}")
+        raise RuntimeError(
+            f"grid_sampler(): expected grid to have size {len(x) - 2} in last dimension, but got grid with sizes {g}"
+        )
     if len(x) not in (4, 5) or len(g) != len(x):
         wanted = f"{len(x)}D" if len(x) in (4, 5) else "4D or 5D"
         raise RuntimeError(
@@ -184,24 +186,34 @@ def _check(input: Any, grid: Any, mode: str) -> None:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
     dtype = input._data.dtype
     if dtype.kind not in "fV":
-        raise NotImplementedError(f"\"grid_sampler_{len(x) - 2}d_cpu_kernel_impl\" not implemented for '{scalar_type_name(dtype)}'")
+        raise NotImplementedError(
+            f"\"grid_sampler_{len(x) - 2}d_cpu_kernel_impl\" not implemented for '{scalar_type_name(dtype)}'"
+        )
     if grid._data.dtype != dtype:
-        raise RuntimeError(f"expected scalar type {scalar_type_name(dtype)} but found {scalar_type_name(grid._data.dtype)}")
+        raise RuntimeError(
+            f"expected scalar type {scalar_type_name(dtype)} but found {scalar_type_name(grid._data.dtype)}"
+        )
 
 
-def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
+def grid_sampler(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
     """:func:`tocha.nn.functional.grid_sample` with modes given by number: 0 bilinear, 1 nearest, 2 bicubic; 0 zeros, 1 border, 2 reflection."""
     mode, padding = MODES[interpolation_mode], PADDINGS[padding_mode]
     _check(input, grid, mode)
     return _sample(input, grid, mode, padding, bool(align_corners))
 
 
-def grid_sampler_2d(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
+def grid_sampler_2d(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
     """:func:`grid_sampler` of images."""
     return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
-def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
+def grid_sampler_3d(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
     """:func:`grid_sampler` of volumes."""
     return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
 
@@ -233,7 +245,9 @@ def grid_sample(
         2.5
     """
     if mode not in MODES:
-        raise ValueError(f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'")
+        raise ValueError(
+            f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'"
+        )
     if padding_mode not in PADDINGS:
         raise ValueError(
             f"nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: '{padding_mode}'"
@@ -297,7 +311,9 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
     nd = len(size) - 2
     shape = theta._data.shape
     if len(shape) != 3 or tuple(shape[1:]) != (nd, nd + 1):
-        raise ValueError(f"Expected a batch of {nd}D affine matrices of shape Nx{nd}x{nd + 1} for size {size}. Got {theta.shape}.")
+        raise ValueError(
+            f"Expected a batch of {nd}D affine matrices of shape Nx{nd}x{nd + 1} for size {size}. Got {theta.shape}."
+        )
     if any([type(n) is int and n <= 0 for n in size]):
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
     return affine_grid_generator(theta, size, bool(align_corners))

@@ -98,7 +98,9 @@ def _gru_backward_infer(x: Any, h0: Any, w_ih: Any, w_hh: Any, *rest: Any) -> li
     return [*[(t.shape, x.dtype) for t in (x, h0, w_ih, w_hh)], bias, bias]
 
 
-gru_backward = operator("gru_backward", half_as_float(_gru_backward_kernel), None, _gru_backward_infer, arity=9, outputs=6)
+gru_backward = operator(
+    "gru_backward", half_as_float(_gru_backward_kernel), None, _gru_backward_infer, arity=9, outputs=6
+)
 
 
 def _gru_rule(n: Any, g: Any) -> tuple:
@@ -111,7 +113,16 @@ def _gru_rule(n: Any, g: Any) -> tuple:
     return (*out[:4], None, None) if b_ih is None else tuple(out)
 
 
-gru_op = operator("gru_layer", half_as_float(_gru_kernel), _gru_rule, _gru_infer, arity=6, outputs=2, aux=2, save=(0, 1, 2, 3, 4, 5, "y0"))
+gru_op = operator(
+    "gru_layer",
+    half_as_float(_gru_kernel),
+    _gru_rule,
+    _gru_infer,
+    arity=6,
+    outputs=2,
+    aux=2,
+    save=(0, 1, 2, 3, 4, 5, "y0"),
+)
 
 
 def gru_by_steps(
@@ -188,7 +199,9 @@ def _rnn_backward_infer(x: Any, h0: Any, w_ih: Any, w_hh: Any, *rest: Any) -> li
     return [*[(t.shape, x.dtype) for t in (x, h0, w_ih, w_hh)], ((w_hh.shape[0],), x.dtype)]
 
 
-rnn_backward = operator("rnn_backward", half_as_float(_rnn_backward_kernel), None, _rnn_backward_infer, arity=7, outputs=5)
+rnn_backward = operator(
+    "rnn_backward", half_as_float(_rnn_backward_kernel), None, _rnn_backward_infer, arity=7, outputs=5
+)
 
 
 def _rnn_rule(n: Any, g: Any) -> tuple:
@@ -200,11 +213,21 @@ def _rnn_rule(n: Any, g: Any) -> tuple:
     return (*out, None, None) if b_ih is None else (*out, bias, bias)
 
 
-rnn_op = operator("rnn_layer", half_as_float(_rnn_kernel), _rnn_rule, _rnn_infer, arity=6, outputs=2, save=(0, 1, 2, 3, 4, 5, "y0"))
+rnn_op = operator(
+    "rnn_layer", half_as_float(_rnn_kernel), _rnn_rule, _rnn_infer, arity=6, outputs=2, save=(0, 1, 2, 3, 4, 5, "y0")
+)
 
 
 def rnn_by_steps(
-    x: Any, h0: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, sizes: Sizes = None, reverse: bool = False, nonlinearity: str = "tanh"
+    x: Any,
+    h0: Any,
+    w_ih: Any,
+    w_hh: Any,
+    b_ih: Any,
+    b_hh: Any,
+    sizes: Sizes = None,
+    reverse: bool = False,
+    nonlinearity: str = "tanh",
 ) -> tuple[Tensor, Tensor]:
     """The decomposition of the layer, step by step: outputs, last hidden state."""
     squash = tanh if nonlinearity == "tanh" else relu

@@ -78,7 +78,11 @@ def slice_pad_kernel(xp: Any, g: Any, shape: tuple, index: tuple) -> Any:
 
 
 slice_pad = operator(
-    "slice_pad", slice_pad_kernel, lambda n, g: (slice_index(g, n.attrs[1]),), lambda g, shape, index: (shape, g.dtype), linear=True
+    "slice_pad",
+    slice_pad_kernel,
+    lambda n, g: (slice_index(g, n.attrs[1]),),
+    lambda g, shape, index: (shape, g.dtype),
+    linear=True,
 )
 
 
@@ -103,7 +107,11 @@ def _gather_infer(xs: tuple, positions: tuple) -> tuple:
 
 def _gather_kernel(xp: Any, xs: tuple, positions: tuple) -> Any:
     if len(positions) == 1:
-        return xp.take(xs[0], xs[1], positions[0]) if positions[0] == 0 else xs[0][_full_index(xs[0].ndim, positions, xs[1:])]
+        return (
+            xp.take(xs[0], xs[1], positions[0])
+            if positions[0] == 0
+            else xs[0][_full_index(xs[0].ndim, positions, xs[1:])]
+        )
     return xs[0][_full_index(xs[0].ndim, positions, xs[1:])]
 
 
@@ -146,7 +154,15 @@ def _scatter_sum_rule(n: Any, g: Any) -> tuple:
     return (gather_index((g, *n.saved), positions),) + (None,) * len(n.saved)
 
 
-_scatter_sum = operator("index_backward", _scatter_sum_kernel, _scatter_sum_rule, lambda xs, shape, positions: (shape, xs[0].dtype), arity=None, save=("from1",), linear=True)
+_scatter_sum = operator(
+    "index_backward",
+    _scatter_sum_kernel,
+    _scatter_sum_rule,
+    lambda xs, shape, positions: (shape, xs[0].dtype),
+    arity=None,
+    save=("from1",),
+    linear=True,
+)
 
 
 def _put_kernel(xp: Any, xs: tuple, positions: tuple, accumulate: bool) -> Any:
@@ -172,7 +188,15 @@ def _put_rule(n: Any, g: Any) -> tuple:
     return (gx, gv) + (None,) * len(indices)
 
 
-index_put_op = operator("index_put", _put_kernel, _put_rule, lambda xs, *a: (xs[0].shape, xs[0].dtype), arity=None, save=("from2",), linear=True)
+index_put_op = operator(
+    "index_put",
+    _put_kernel,
+    _put_rule,
+    lambda xs, *a: (xs[0].shape, xs[0].dtype),
+    arity=None,
+    save=("from2",),
+    linear=True,
+)
 
 # ---------------------------------------------------------------- reading an index
 
@@ -198,7 +222,11 @@ def split_index(x: Tensor, index: Any) -> tuple[Tensor, tuple[int, ...], list[Te
     ndim = len(x._data.shape)
     if consumed > ndim:
         raise IndexError(f"too many indices for tensor of dimension {ndim}")
-    if items.count(Ellipsis) > 1 if not any(isinstance(i, Tensor) for i in items) else sum(1 for i in items if i is Ellipsis) > 1:
+    if (
+        items.count(Ellipsis) > 1
+        if not any(isinstance(i, Tensor) for i in items)
+        else sum(1 for i in items if i is Ellipsis) > 1
+    ):
         raise IndexError("an index can only have a single ellipsis ('...')")
     basic: list = []
     left: list[tuple[int, Tensor]] = []
@@ -248,15 +276,21 @@ def split_index(x: Tensor, index: Any) -> tuple[Tensor, tuple[int, ...], list[Te
 
 
 def _is_tuple_like(index: list) -> bool:
-    return len(index) < 32 and any(isinstance(i, (Tensor, slice, type(None), type(Ellipsis))) and not isinstance(i, (int,)) for i in index) and not all(
-        isinstance(i, Tensor) and not i._data.shape for i in index
+    return (
+        len(index) < 32
+        and any(isinstance(i, (Tensor, slice, type(None), type(Ellipsis))) and not isinstance(i, (int,)) for i in index)
+        and not all(isinstance(i, Tensor) and not i._data.shape for i in index)
     )
 
 
 def _as_index(i: Any, x: Tensor) -> Any:
     """A tensor, an int, or an error, for anything else used as an index."""
     if isinstance(i, (list, tuple, bool, np.bool_, range)):
-        raw = np.asarray([t.item() if isinstance(t, Tensor) else t for t in i] if isinstance(i, (list, tuple)) and any(isinstance(t, Tensor) for t in i) else i)
+        raw = np.asarray(
+            [t.item() if isinstance(t, Tensor) else t for t in i]
+            if isinstance(i, (list, tuple)) and any(isinstance(t, Tensor) for t in i)
+            else i
+        )
         if raw.size == 0 and raw.dtype.kind == "f":
             raw = raw.astype(np.int64)
         return _index_tensor(raw, x)
@@ -312,7 +346,9 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     if kind is int:
         shape = self._data.shape
         if not shape:
-            raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number")
+            raise IndexError(
+                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number"
+            )
         n = shape[0]
         if type(n) is int and not -n <= index < n:
             raise IndexError(f"index {index} is out of bounds for dimension 0 with size {n}")
@@ -330,7 +366,9 @@ def _check_broadcast(indices: list[Tensor]) -> None:
             broadcast_shapes(*[i._data.shape for i in indices])
         except RuntimeError:
             shapes = ", ".join([str(list(i._data.shape)) for i in indices])
-            raise IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}") from None
+            raise IndexError(
+                f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+            ) from None
 
 
 def setitem(self: Tensor, index: Any, value: Any) -> None:
@@ -341,7 +379,9 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     assign(x, positions, indices, value, self)
 
 
-def assign(x: Tensor, positions: tuple, indices: list[Tensor], value: Tensor, whole: Tensor, accumulate: bool = False) -> None:
+def assign(
+    x: Tensor, positions: tuple, indices: list[Tensor], value: Tensor, whole: Tensor, accumulate: bool = False
+) -> None:
     if not indices:
         view_assign(x, value)
         return
@@ -361,7 +401,9 @@ def assign(x: Tensor, positions: tuple, indices: list[Tensor], value: Tensor, wh
             else:
                 raw[full] = v
         except ValueError as error:
-            raise RuntimeError(f"shape mismatch: value tensor of shape {list(v.shape)} cannot be broadcast to indexing result") from error
+            raise RuntimeError(
+                f"shape mismatch: value tensor of shape {list(v.shape)} cannot be broadcast to indexing result"
+            ) from error
         bump_version(x)
         return
     result = _gather_infer((x._data, *[i._data for i in indices]), positions)[0]

@@ -109,7 +109,9 @@ def interpolate(
         raise expected_tensor("interpolate", 1, input)
     if mode in ("nearest", "area", "nearest-exact"):
         if align_corners is not None:
-            raise ValueError("align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear")
+            raise ValueError(
+                "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
+            )
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
     ndim = len(input._data.shape)
@@ -126,7 +128,9 @@ def interpolate(
     else:
         raise ValueError("either size or scale_factor should be defined")
     if antialias and not (mode in ("bilinear", "bicubic", "lanczos") and ndim == 4):
-        raise ValueError("Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input")
+        raise ValueError(
+            "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
+        )
     if mode == "area" and ndim in (3, 4, 5):
         return (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[ndim - 3](input, tuple(output))
     kernel, wanted = _MODES.get(mode, (None, 0))

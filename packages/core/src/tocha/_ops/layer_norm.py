@@ -139,7 +139,13 @@ def _layer_rule_raw(xp: Any, n: Any, g: Any) -> tuple:
 
 
 layer_norm_op = operator(
-    "layer_norm", _layer_kernel, _layer_rule, lambda x, weight, bias, ndim, eps: (x.shape, x.dtype), arity=3, save=(0, 1), aux=2
+    "layer_norm",
+    _layer_kernel,
+    _layer_rule,
+    lambda x, weight, bias, ndim, eps: (x.shape, x.dtype),
+    arity=3,
+    save=(0, 1),
+    aux=2,
 )
 layer_norm_op.op.backward = on_arrays(_layer_rule_raw, _layer_rule)  # type: ignore[attr-defined]
 

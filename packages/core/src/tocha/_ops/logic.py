@@ -23,16 +23,34 @@ def _shift_kernel(left: bool) -> Any:
     def kernel(xp: Any, x: Any, y: Any) -> Any:
         bits = x.dtype.itemsize * 8
         if left:
-            return xp.where((y < 0) | (y >= bits), xp.zeros_like(x), xp.left_shift(x, xp.where((y < 0) | (y >= bits), xp.zeros_like(y), y)))
+            return xp.where(
+                (y < 0) | (y >= bits),
+                xp.zeros_like(x),
+                xp.left_shift(x, xp.where((y < 0) | (y >= bits), xp.zeros_like(y), y)),
+            )
         most = bits - 1 if x.dtype.kind == "i" else bits
         outside = (y < 0) | (y >= most)
-        return xp.where(outside, xp.where(x < 0, x - x - 1, x - x) if x.dtype.kind == "i" else xp.zeros_like(x), xp.right_shift(x, xp.where(outside, xp.zeros_like(y), y)))
+        return xp.where(
+            outside,
+            xp.where(x < 0, x - x - 1, x - x) if x.dtype.kind == "i" else xp.zeros_like(x),
+            xp.right_shift(x, xp.where(outside, xp.zeros_like(y), y)),
+        )
 
     return kernel
 
 
-bitwise_left_shift = binary("bitwise_left_shift", _shift_kernel(True), unsupported="bfcV", operators=("__lshift__", "__rlshift__", "__ilshift__"))
-bitwise_right_shift = binary("bitwise_right_shift", _shift_kernel(False), unsupported="bfcV", operators=("__rshift__", "__rrshift__", "__irshift__"))
+bitwise_left_shift = binary(
+    "bitwise_left_shift",
+    _shift_kernel(True),
+    unsupported="bfcV",
+    operators=("__lshift__", "__rlshift__", "__ilshift__"),
+)
+bitwise_right_shift = binary(
+    "bitwise_right_shift",
+    _shift_kernel(False),
+    unsupported="bfcV",
+    operators=("__rshift__", "__rrshift__", "__irshift__"),
+)
 
 
 def _not_kernel(xp: Any, x: Any) -> Any:
@@ -66,7 +84,12 @@ def _of_floats(name: str) -> Any:
 isnan = unary("isnan", _of_floats("isnan"), floating=False, result=NP_BOOL)
 isinf = unary("isinf", _of_floats("isinf"), floating=False, result=NP_BOOL)
 isfinite = unary("isfinite", _of_floats("isfinite"), floating=False, result=NP_BOOL)
-signbit = unary("signbit", lambda xp, x: x < 0 if x.dtype.kind in "iu" else xp.zeros(x.shape, bool) if x.dtype.kind == "b" else xp.signbit(x), floating=False, result=NP_BOOL)
+signbit = unary(
+    "signbit",
+    lambda xp, x: x < 0 if x.dtype.kind in "iu" else xp.zeros(x.shape, bool) if x.dtype.kind == "b" else xp.signbit(x),
+    floating=False,
+    result=NP_BOOL,
+)
 
 
 def _real_only(input: Tensor, name: str) -> None:

@@ -18,7 +18,9 @@ from .unary import log, log1p, sigmoid
 ndarray = np.ndarray
 
 
-def pointwise_loss(name: str, torch_name: str, value: Callable, slope: Callable, target_slope: Callable | None = None) -> Callable:
+def pointwise_loss(
+    name: str, torch_name: str, value: Callable, slope: Callable, target_slope: Callable | None = None
+) -> Callable:
     """A loss ``call(input, target, reduction, *numbers)``.
 
     Args:
@@ -87,7 +89,9 @@ def _smooth_l1(xp: Any, x: Any, t: Any, beta: float) -> Any:
     return near * near * (0.5 / beta) + (d - near)
 
 
-smooth_l1_op = pointwise_loss("smooth_l1_loss", "smooth_l1_cpu", _smooth_l1, lambda x, t, beta: hardtanh_op((x - t) / beta, -1.0, 1.0))
+smooth_l1_op = pointwise_loss(
+    "smooth_l1_loss", "smooth_l1_cpu", _smooth_l1, lambda x, t, beta: hardtanh_op((x - t) / beta, -1.0, 1.0)
+)
 
 
 def _huber(xp: Any, x: Any, t: Any, delta: float) -> Any:
@@ -126,5 +130,9 @@ def _bce_with_logits(xp: Any, x: Any, t: Any) -> Any:
 
 
 bce_with_logits_op = pointwise_loss(
-    "binary_cross_entropy_with_logits", "log_sigmoid_cpu", _bce_with_logits, lambda x, t: sigmoid(x) - t, lambda x, t: -x
+    "binary_cross_entropy_with_logits",
+    "log_sigmoid_cpu",
+    _bce_with_logits,
+    lambda x, t: sigmoid(x) - t,
+    lambda x, t: -x,
 )

@@ -25,7 +25,17 @@ def _scale_and_shift(xp: Any, hidden: int, dtype: Any) -> tuple[Any, Any]:
 
 
 def _kernel(
-    xp: Any, x: Any, h0: Any, c0: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, w_hr: Any, sizes: Sizes, reverse: bool
+    xp: Any,
+    x: Any,
+    h0: Any,
+    c0: Any,
+    w_ih: Any,
+    w_hh: Any,
+    b_ih: Any,
+    b_hh: Any,
+    w_hr: Any,
+    sizes: Sizes,
+    reverse: bool,
 ) -> tuple:
     rows, hidden = rows_of(x), c0.shape[-1]
     total, batch = rows.shape[0], c0.shape[0]
@@ -60,7 +70,9 @@ def _kernel(
     return y.reshape(*x.shape[:-1], h0.shape[-1]), h.copy(), c.copy(), gates, cells, squashed
 
 
-def _infer(x: Any, h0: Any, c0: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, w_hr: Any, sizes: Sizes, reverse: bool) -> list:
+def _infer(
+    x: Any, h0: Any, c0: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, w_hr: Any, sizes: Sizes, reverse: bool
+) -> list:
     hidden, d = c0.shape[-1], x.dtype
     y, rows, batch = sequence_infer(x, h0.shape[-1], sizes)
     wide, narrow = (rows, 4 * hidden), (rows, hidden)
@@ -140,7 +152,16 @@ lstm_op = operator(
 
 
 def lstm_by_steps(
-    x: Any, h0: Any, c0: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, w_hr: Any, sizes: Sizes = None, reverse: bool = False
+    x: Any,
+    h0: Any,
+    c0: Any,
+    w_ih: Any,
+    w_hh: Any,
+    b_ih: Any,
+    b_hh: Any,
+    w_hr: Any,
+    sizes: Sizes = None,
+    reverse: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The decomposition of the layer, step by step: outputs, last hidden state, last cell state."""
     hidden = c0.shape[-1]

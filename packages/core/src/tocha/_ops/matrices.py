@@ -21,10 +21,19 @@ __all__ = ["adjoint", "cholesky", "cholesky_inverse", "cholesky_solve", "det", "
            "triangular_solve"]  # fmt: skip
 
 svd_result, qr_result = named("svd", "U", "S", "V"), named("qr", "Q", "R")
-geqrf_result, triangular_result = named("geqrf", "a", "tau"), named("triangular_solve", "solution", "cloned_coefficient")
+geqrf_result, triangular_result = (
+    named("geqrf", "a", "tau"),
+    named("triangular_solve", "solution", "cloned_coefficient"),
+)
 lu_unpack_result = named("lu_unpack", "P", "L", "U")
 
-inverse, det, slogdet, matrix_power, matrix_exp = linalg.inv, linalg.det, linalg.slogdet, linalg.matrix_power, linalg.matrix_exp
+inverse, det, slogdet, matrix_power, matrix_exp = (
+    linalg.inv,
+    linalg.det,
+    linalg.slogdet,
+    linalg.matrix_power,
+    linalg.matrix_exp,
+)
 
 
 def _out(result: Any, out: Any) -> Any:
@@ -51,7 +60,9 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False, *, out: Any = None
     return _out(ops.cholesky_solve_op(B, L, upper), out)
 
 
-def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False, *, out: Any = None) -> Any:
+def triangular_solve(
+    b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False, *, out: Any = None
+) -> Any:
     """``(solution, A)`` of a triangular system; see ``linalg.solve_triangular``."""
     a = A.mT if transpose else A  # type: ignore[attr-defined]
     return _out(triangular_result(ops.triangular_op(a, b, upper != transpose, unitriangular), A.clone()), out)  # type: ignore[attr-defined]
@@ -102,7 +113,9 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Any = None) 
     return linalg.lu_solve(LU_data, LU_pivots, b, out=out)
 
 
-def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True, *, out: Any = None) -> Any:
+def lu_unpack(
+    LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True, *, out: Any = None
+) -> Any:
     """``(P, L, U)`` from the compact factorisation; what is not asked for is empty."""
     import tocha
 
@@ -141,7 +154,9 @@ def orgqr(input: Tensor, tau: Tensor, *, out: Any = None) -> Tensor:
     return linalg.householder_product(input, tau, out=out)
 
 
-def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False, *, out: Any = None) -> Tensor:
+def ormqr(
+    input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False, *, out: Any = None
+) -> Tensor:
     """``other`` times the full product of Householder reflections, from the left or right, adjoint if ``transpose``."""
     from ..linalg.factorisations import reflector
 
@@ -160,7 +175,9 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
 # ---------------------------------------------------------------- norms
 
 
-def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Tensor:
+def norm(
+    input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None
+) -> Tensor:
     """The older spelling of ``linalg.vector_norm`` and ``linalg.matrix_norm``."""
     if p == "nuc":
         dims = (-2, -1) if dim is None else dim
@@ -229,7 +246,9 @@ method(inverse, "inverse")
 
 def _hermitian(self: Tensor) -> Tensor:
     if len(self._data.shape) not in (0, 2):
-        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {len(self._data.shape)}-D tensor.")
+        raise RuntimeError(
+            f"tensor.H is only supported on matrices (2-D tensors). Got {len(self._data.shape)}-D tensor."
+        )
     return adjoint(self) if self._data.shape else self.conj()  # type: ignore[attr-defined]
 
 

@@ -26,7 +26,9 @@ def pooled_size(n: Any, kernel: int, stride: int, padding: int, dilation: int, c
 
 
 def pooled_shape(x: Any, kernel: tuple, stride: tuple, padding: tuple, dilation: tuple, ceil_mode: bool) -> tuple:
-    sizes = [pooled_size(n, k, s, p, d, ceil_mode) for n, k, s, p, d in zip(x.shape[2:], kernel, stride, padding, dilation)]
+    sizes = [
+        pooled_size(n, k, s, p, d, ceil_mode) for n, k, s, p, d in zip(x.shape[2:], kernel, stride, padding, dilation)
+    ]
     return (*x.shape[:2], *sizes)
 
 
@@ -81,7 +83,9 @@ def _max_kernel(xp: Any, x: Any, kernel: tuple, stride: tuple, padding: tuple, d
 def _matches(xp: Any, x: Any, y: Any, attrs: tuple) -> Iterator[tuple[tuple, tuple, Any]]:
     """Tap by tap ``(outputs, inputs, whether the maximum of those outputs is this tap)`` for raw channels-last views."""
     kernel, stride, padding, dilation = attrs
-    per_dim = [taps(n, o, *numbers) for n, o, *numbers in zip(x.shape[1:-1], y.shape[1:-1], kernel, stride, padding, dilation)]
+    per_dim = [
+        taps(n, o, *numbers) for n, o, *numbers in zip(x.shape[1:-1], y.shape[1:-1], kernel, stride, padding, dilation)
+    ]
     free = xp.ones(y.shape, bool)
     nan = y != y
     nan = nan if nan.any() else None
@@ -108,7 +112,9 @@ def _backward_kernel(
 ) -> Any:
     out = new_like(xp, x, x.shape)
     disjoint = all([d * (k - 1) < s for k, s, d in zip(kernel, stride, dilation)])
-    covered = disjoint and all([k == s and not p and k * o == n for k, s, p, o, n in zip(kernel, stride, padding, y.shape[2:], x.shape[2:])])
+    covered = disjoint and all(
+        [k == s and not p and k * o == n for k, s, p, o, n in zip(kernel, stride, padding, y.shape[2:], x.shape[2:])]
+    )
     if not covered:
         out[...] = 0
     g_order = new_like(xp, x, g.shape)
@@ -196,7 +202,9 @@ def _indices_kernel(xp: Any, x: Any, windows: tuple) -> Any:
             if position is None:
                 where = xp.broadcast_to(on_device, value.shape)
             else:
-                where = xp.take(position, on_device, axis) + (on_device * multiplier).reshape(-1, *(1,) * (x.ndim - 1 - axis))
+                where = xp.take(position, on_device, axis) + (on_device * multiplier).reshape(
+                    -1, *(1,) * (x.ndim - 1 - axis)
+                )
             if best is None:
                 best, found = value, where
             else:

@@ -20,7 +20,12 @@ ndarray = np.ndarray
 # ---------------------------------------------------------------- primitives
 
 _view = operator(
-    "view", lambda xp, x, shape: x.reshape(shape), lambda n, g: (_view(g, n.shape),), lambda x, shape: (shape, x.dtype), view="maybe", linear=True
+    "view",
+    lambda xp, x, shape: x.reshape(shape),
+    lambda n, g: (_view(g, n.shape),),
+    lambda x, shape: (shape, x.dtype),
+    view="maybe",
+    linear=True,
 )
 operators["view"] = _view
 
@@ -30,7 +35,12 @@ def _expand_kernel(xp: Any, x: Any, shape: tuple) -> Any:
 
 
 _expand = operator(
-    "expand", _expand_kernel, lambda n, g: (reduce_to(g, n.shape),), lambda x, shape: (shape, x.dtype), view=True, linear=True
+    "expand",
+    _expand_kernel,
+    lambda n, g: (reduce_to(g, n.shape),),
+    lambda x, shape: (shape, x.dtype),
+    view=True,
+    linear=True,
 )
 operators["expand"] = _expand
 
@@ -69,9 +79,22 @@ def _cat_rule(n: Any, g: Any) -> tuple:
     return tuple(out)
 
 
-cat_op = operator("cat", lambda xp, xs, dim, sizes: xp.concatenate(xs, dim), _cat_rule, lambda xs, dim, sizes: _cat_infer(xs, dim), arity=None, linear=True)
+cat_op = operator(
+    "cat",
+    lambda xp, xs, dim, sizes: xp.concatenate(xs, dim),
+    _cat_rule,
+    lambda xs, dim, sizes: _cat_infer(xs, dim),
+    arity=None,
+    linear=True,
+)
 
-flip_op = operator("flip", lambda xp, x, dims: xp.flip(x, dims).copy(), lambda n, g: (flip_op(g, *n.attrs),), lambda x, dims: (x.shape, x.dtype), linear=True)
+flip_op = operator(
+    "flip",
+    lambda xp, x, dims: xp.flip(x, dims).copy(),
+    lambda n, g: (flip_op(g, *n.attrs),),
+    lambda x, dims: (x.shape, x.dtype),
+    linear=True,
+)
 operators["flip"], operators["cat"] = flip_op, cat_op
 
 # ---------------------------------------------------------------- public
@@ -83,7 +106,9 @@ def infer_size(shape: tuple, numel: Any) -> tuple:
     Raises:
         RuntimeError: the shape does not fit, or has two -1.
     """
-    unknown = [i for i, s in enumerate(shape) if type(s) is int and s == -1] if type(numel) is not int or -1 in shape else ()
+    unknown = (
+        [i for i, s in enumerate(shape) if type(s) is int and s == -1] if type(numel) is not int or -1 in shape else ()
+    )
     if not unknown:
         if not (product(shape) == numel):
             raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
@@ -94,7 +119,9 @@ def infer_size(shape: tuple, numel: Any) -> tuple:
     known = product([s for j, s in enumerate(shape) if j != i])
     if type(known) is int and known == 0:
         if numel == 0:
-            raise RuntimeError(f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension size -1 can be any value and is ambiguous")
+            raise RuntimeError(
+                f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension size -1 can be any value and is ambiguous"
+            )
         raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
     if numel % known != 0:
         raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
@@ -154,7 +181,9 @@ def expanded_size(shape: tuple, size: tuple) -> tuple:
     for i, s in enumerate(size):
         if type(s) is int and s == -1:
             if i < extra:
-                raise RuntimeError(f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {i}")
+                raise RuntimeError(
+                    f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {i}"
+                )
             s = shape[i - extra]
         elif i >= extra:
             have = shape[i - extra]
@@ -263,7 +292,9 @@ def cat(tensors: Any, dim: Any = 0, *, out: Any = None, axis: Any = None) -> Ten
     if any([x._data.dtype is not dtype for x in tensors]):
         dtype = common_dtype(tensors)
         tensors = tuple([x if x._data.dtype == dtype else operators["cast"](x, dtype) for x in tensors])
-    real = tuple([x for x in tensors if len(x._data.shape) != 1 or not (type(x._data.shape[0]) is int and x._data.shape[0] == 0)])
+    real = tuple(
+        [x for x in tensors if len(x._data.shape) != 1 or not (type(x._data.shape[0]) is int and x._data.shape[0] == 0)]
+    )
     if not real:
         real = tensors[:1]
     first = real[0]._data.shape
@@ -311,7 +342,9 @@ def _transposed(self: Tensor) -> Tensor:
 
 def _matrix_transposed(self: Tensor) -> Tensor:
     if len(self._data.shape) < 2:
-        raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {len(self._data.shape)}-D tensor.")
+        raise RuntimeError(
+            f"tensor.mT is only supported on matrices or batches of matrices. Got {len(self._data.shape)}-D tensor."
+        )
     return transpose(self, -2, -1)
 
 

@@ -69,7 +69,9 @@ def _nll_total_kernel(xp: Any, x: Any, target: Any, weight: Any, ignore_index: i
     return _weights(xp, target, weight, ignore_index, x.dtype)[1].sum()
 
 
-nll_total = operator("nll_loss_total", half_as_float(_nll_total_kernel), None, lambda x, t, w, i: ((), x.dtype), arity=3)
+nll_total = operator(
+    "nll_loss_total", half_as_float(_nll_total_kernel), None, lambda x, t, w, i: ((), x.dtype), arity=3
+)
 
 
 def _nll_backward_kernel(xp: Any, g: Any, x: Any, target: Any, weight: Any, ignore_index: int) -> Any:
@@ -173,7 +175,13 @@ def _cross_entropy_infer(x: Any, target: Any, weight: Any, ignore_index: int, re
 
 
 cross_entropy_op = operator(
-    "cross_entropy", half_as_float(_cross_entropy_kernel), _cross_entropy_rule, _cross_entropy_infer, arity=3, save=(0, 1, 2), aux=3
+    "cross_entropy",
+    half_as_float(_cross_entropy_kernel),
+    _cross_entropy_rule,
+    _cross_entropy_infer,
+    arity=3,
+    save=(0, 1, 2),
+    aux=3,
 )
 cross_entropy_op.op.backward = _cross_entropy_backward  # type: ignore[attr-defined]
 
@@ -182,4 +190,6 @@ def _class_weights_kernel(xp: Any, x: Any, target: Any, weight: Any, ignore_inde
     return _weights(xp, target, weight, ignore_index, x.dtype)[1]
 
 
-class_weights = operator("class_weights", half_as_float(_class_weights_kernel), None, lambda x, t, w, i: (t.shape, x.dtype), arity=3)
+class_weights = operator(
+    "class_weights", half_as_float(_class_weights_kernel), None, lambda x, t, w, i: (t.shape, x.dtype), arity=3
+)

@@ -17,7 +17,9 @@ __all__ = ["argwhere", "nonzero", "nonzero_static"]
 
 def _infer(x: Any) -> tuple:
     if tracing.active is None:
-        raise NotImplementedError("nonzero: its shape depends on the values, which a tensor on the meta device does not have")
+        raise NotImplementedError(
+            "nonzero: its shape depends on the values, which a tensor on the meta device does not have"
+        )
     return (tracing.active.unknown(x), max(1, len(x.shape))), NP_INT64
 
 

@@ -127,7 +127,9 @@ def _update_from_samples(running_mean: Any, running_var: Any, input: Tensor, mom
 def _check_normalized(name: str, input: Any, normalized_shape: Any, weight: Any, bias: Any, star: str) -> int:
     """The number of dimensions to normalise."""
     if not isinstance(normalized_shape, (tuple, list)):
-        raise TypeError(f"{name}(): argument 'normalized_shape' (position 2) must be tuple of ints, not {type(normalized_shape).__name__}")
+        raise TypeError(
+            f"{name}(): argument 'normalized_shape' (position 2) must be tuple of ints, not {type(normalized_shape).__name__}"
+        )
     if not isinstance(input, Tensor):
         raise expected_tensor(name, 1, input)
     ndim = len(normalized_shape)
@@ -176,7 +178,9 @@ def layer_norm(
     try:
         _check_parameter_dtypes(input, (weight, bias))
     except RuntimeError:
-        raise RuntimeError(f"mixed dtype (CPU): expect parameter to have scalar type of {scalar_type_name(dtypes.NP_FLOAT32)}") from None
+        raise RuntimeError(
+            f"mixed dtype (CPU): expect parameter to have scalar type of {scalar_type_name(dtypes.NP_FLOAT32)}"
+        ) from None
     return layer_norm_op(input, weight, bias, ndim, float(eps))
 
 
@@ -200,7 +204,12 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
 
 
 def group_norm(
-    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05, cudnn_enabled: bool = True
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-05,
+    cudnn_enabled: bool = True,
 ) -> Tensor:
     """Normalisation of ``(N, C, *)`` over groups of ``C / num_groups`` channels of each sample, then affine by channel.
 

@@ -139,7 +139,9 @@ def _checked_pads(pad: Any, ndim: int) -> tuple:
         raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type(pad).__name__}")
     for i, p in enumerate(pad):
         if isinstance(p, (bool, float)) or not (hasattr(p, "__index__") or hasattr(p, "scalar_category")):
-            raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, but found element of type {type(p).__name__} at pos {i}")
+            raise TypeError(
+                f"pad(): argument 'pad' (position 2) must be tuple of ints, but found element of type {type(p).__name__} at pos {i}"
+            )
     if len(pad) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
     if len(pad) > 2 * ndim:
@@ -171,7 +173,9 @@ def constant_pad_nd(input: Tensor, pad: Any, value: Any = 0) -> Tensor:
     kind = input._data.dtype.kind
     if hasattr(value, "item"):
         value = value.item()
-    value = bool(value) if kind == "b" else int(value) if kind in "iu" else complex(value) if kind == "c" else float(value)
+    value = (
+        bool(value) if kind == "b" else int(value) if kind in "iu" else complex(value) if kind == "c" else float(value)
+    )
     return constant_pad(input, pads, value)
 
 
@@ -233,6 +237,6 @@ def _check_border(shape: Any, pads: tuple, mode: str, nd: int) -> None:
                 f"dimension {axis} of input {list(shape)}"
             )
         if shape[axis] + low + high < 0:
-            raise RuntimeError(f"input (size {shape[axis]}) is too small for padding ({low}, {high}) at dimension {axis}")
-
-
+            raise RuntimeError(
+                f"input (size {shape[axis]}) is too small for padding ({low}, {high}) at dimension {axis}"
+            )

@@ -27,18 +27,63 @@ def _refuse_complex(name: str) -> Any:
     return refuse
 
 
-maximum = binary("maximum", "maximum", lambda g, x, y: _halved(g, x > y, x == y), lambda g, x, y: _halved(g, y > x, x == y), ("xy", "xy"), inplace=False, refuse=_refuse_complex("maximum"))
-minimum = binary("minimum", "minimum", lambda g, x, y: _halved(g, x < y, x == y), lambda g, x, y: _halved(g, y < x, x == y), ("xy", "xy"), inplace=False, refuse=_refuse_complex("minimum"))
+maximum = binary(
+    "maximum",
+    "maximum",
+    lambda g, x, y: _halved(g, x > y, x == y),
+    lambda g, x, y: _halved(g, y > x, x == y),
+    ("xy", "xy"),
+    inplace=False,
+    refuse=_refuse_complex("maximum"),
+)
+minimum = binary(
+    "minimum",
+    "minimum",
+    lambda g, x, y: _halved(g, x < y, x == y),
+    lambda g, x, y: _halved(g, y < x, x == y),
+    ("xy", "xy"),
+    inplace=False,
+    refuse=_refuse_complex("minimum"),
+)
 
 
 def _first_for_fmax(x: Any, y: Any) -> Any:
     return (x >= y) | (y != y)
 
 
-fmax = binary("fmax", "fmax", lambda g, x, y: where(_first_for_fmax(x, y), g, zeros_as(g)), lambda g, x, y: where(_first_for_fmax(x, y), zeros_as(g), g), ("xy", "xy"), inplace=False, refuse=_refuse_complex("fmax"))
-fmin = binary("fmin", "fmin", lambda g, x, y: where((x <= y) | (y != y), g, zeros_as(g)), lambda g, x, y: where((x <= y) | (y != y), zeros_as(g), g), ("xy", "xy"), inplace=False, refuse=_refuse_complex("fmin"))
-atan2 = binary("atan2", half_as_float(lambda xp, x, y: xp.arctan2(x, y)), lambda g, x, y: g * (y / (x * x + y * y)), lambda g, x, y: g * (-x / (x * x + y * y)), ("xy", "xy"), result="float")
-hypot = binary("hypot", half_as_float(lambda xp, x, y: xp.hypot(x, y)), lambda g, x, y: g * (x / hypot(x, y)), lambda g, x, y: g * (y / hypot(x, y)), ("xy", "xy"))
+fmax = binary(
+    "fmax",
+    "fmax",
+    lambda g, x, y: where(_first_for_fmax(x, y), g, zeros_as(g)),
+    lambda g, x, y: where(_first_for_fmax(x, y), zeros_as(g), g),
+    ("xy", "xy"),
+    inplace=False,
+    refuse=_refuse_complex("fmax"),
+)
+fmin = binary(
+    "fmin",
+    "fmin",
+    lambda g, x, y: where((x <= y) | (y != y), g, zeros_as(g)),
+    lambda g, x, y: where((x <= y) | (y != y), zeros_as(g), g),
+    ("xy", "xy"),
+    inplace=False,
+    refuse=_refuse_complex("fmin"),
+)
+atan2 = binary(
+    "atan2",
+    half_as_float(lambda xp, x, y: xp.arctan2(x, y)),
+    lambda g, x, y: g * (y / (x * x + y * y)),
+    lambda g, x, y: g * (-x / (x * x + y * y)),
+    ("xy", "xy"),
+    result="float",
+)
+hypot = binary(
+    "hypot",
+    half_as_float(lambda xp, x, y: xp.hypot(x, y)),
+    lambda g, x, y: g * (x / hypot(x, y)),
+    lambda g, x, y: g * (y / hypot(x, y)),
+    ("xy", "xy"),
+)
 copysign = binary(
     "copysign", lambda xp, x, y: xp.copysign(x, y), lambda g, x, y: where(x == 0, zeros_as(g), g * (copysign(x, y) / where(x == 0, ones_as(x), x))), lambda g, x, y: zeros_as(g),
     ("xy", ""), result="float",
@@ -54,7 +99,14 @@ def _logaddexp_kernel(xp: Any, x: Any, y: Any) -> Any:
     return big + xp.log1p(xp.exp(small - big))
 
 
-logaddexp = binary("logaddexp", half_as_float(_logaddexp_kernel), lambda g, x, y: g / (exp(y - x) + 1), lambda g, x, y: g / (exp(x - y) + 1), ("xy", "xy"), inplace=False)
+logaddexp = binary(
+    "logaddexp",
+    half_as_float(_logaddexp_kernel),
+    lambda g, x, y: g / (exp(y - x) + 1),
+    lambda g, x, y: g / (exp(x - y) + 1),
+    ("xy", "xy"),
+    inplace=False,
+)
 logaddexp2 = binary(
     "logaddexp2", half_as_float(lambda xp, x, y: xp.logaddexp2(x, y)), lambda g, x, y: g / (exp((y - x) * math.log(2)) + 1),
     lambda g, x, y: g / (exp((x - y) * math.log(2)) + 1), ("xy", "xy"), inplace=False,
@@ -67,9 +119,16 @@ def _xlogy_kernel(xp: Any, x: Any, y: Any) -> Any:
 
 
 xlogy = binary(
-    "xlogy", half_as_float(_xlogy_kernel), lambda g, x, y: where((x == 0) & (y <= 0), zeros_as(g), g * log(y)), lambda g, x, y: g * (x / y), ("xy", "xy"), result="float"
+    "xlogy",
+    half_as_float(_xlogy_kernel),
+    lambda g, x, y: where((x == 0) & (y <= 0), zeros_as(g), g * log(y)),
+    lambda g, x, y: g * (x / y),
+    ("xy", "xy"),
+    result="float",
 )
-heaviside = binary("heaviside", lambda xp, x, y: xp.where(x == 0, y, xp.where(x > 0, xp.ones_like(y), xp.zeros_like(y))), None, None)
+heaviside = binary(
+    "heaviside", lambda xp, x, y: xp.where(x == 0, y, xp.where(x > 0, xp.ones_like(y), xp.zeros_like(y))), None, None
+)
 gcd = binary("gcd", "gcd", None, None)
 lcm = binary("lcm", lambda xp, x, y: xp.abs(xp.lcm(x, y)), None, None)
 

@@ -45,5 +45,9 @@ shifted_chebyshev_polynomial_v = _polynomial("shifted_chebyshev_polynomial_v", l
 shifted_chebyshev_polynomial_w = _polynomial("shifted_chebyshev_polynomial_w", lambda x: 2 * (2 * x - 1) + 1, _shifted)
 hermite_polynomial_h = _polynomial("hermite_polynomial_h", lambda x: 2 * x, lambda k, x, p, q: 2 * x * p - 2 * k * q)
 hermite_polynomial_he = _polynomial("hermite_polynomial_he", lambda x: x, lambda k, x, p, q: x * p - k * q)
-laguerre_polynomial_l = _polynomial("laguerre_polynomial_l", lambda x: 1 - x, lambda k, x, p, q: ((2 * k + 1 - x) * p - k * q) / (k + 1))
-legendre_polynomial_p = _polynomial("legendre_polynomial_p", lambda x: x, lambda k, x, p, q: ((2 * k + 1) * x * p - k * q) / (k + 1))
+laguerre_polynomial_l = _polynomial(
+    "laguerre_polynomial_l", lambda x: 1 - x, lambda k, x, p, q: ((2 * k + 1 - x) * p - k * q) / (k + 1)
+)
+legendre_polynomial_p = _polynomial(
+    "legendre_polynomial_p", lambda x: x, lambda k, x, p, q: ((2 * k + 1) * x * p - k * q) / (k + 1)
+)

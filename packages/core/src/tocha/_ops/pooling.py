@@ -29,12 +29,16 @@ def _max(
     return unbatched(values, single), unbatched(max_pool_indices(input, windows), single)
 
 
-def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False) -> Tensor:
+def max_pool1d(
+    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
+) -> Tensor:
     """The maximum over windows of ``(N, C, L)`` or ``(C, L)``. See :func:`max_pool2d`."""
     return _max(1, input, kernel_size, stride, padding, dilation, ceil_mode, False)
 
 
-def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False) -> Tensor:
+def max_pool2d(
+    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
+) -> Tensor:
     """The maximum over windows of images.
 
     Args:
@@ -61,7 +65,9 @@ def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
     return _max(2, input, kernel_size, stride, padding, dilation, ceil_mode, False)
 
 
-def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False) -> Tensor:
+def max_pool3d(
+    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
+) -> Tensor:
     """The maximum over windows of ``(N, C, D, H, W)`` or ``(C, D, H, W)``. See :func:`max_pool2d`."""
     return _max(3, input, kernel_size, stride, padding, dilation, ceil_mode, False)
 
@@ -88,7 +94,14 @@ def max_pool3d_with_indices(
 
 
 def _average(
-    nd: int, input: Any, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, count_include_pad: bool, divisor_override: Any
+    nd: int,
+    input: Any,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: Any,
 ) -> Tensor:
     name = f"avg_pool{nd}d"
     check_tensor(name, input)
@@ -103,7 +116,12 @@ def _average(
 
 
 def avg_pool1d(
-    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
 ) -> Tensor:
     """The mean over windows of ``(N, C, L)`` or ``(C, L)``. See :func:`avg_pool2d`."""
     return _average(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)

@@ -30,11 +30,15 @@ def integers(name: str, argument: str, value: Any, nd: int, position: int = 2, o
             return values * nd
         if nd == 1:
             raise RuntimeError(f"{name}() argument '{argument}' should contain one int (got {len(values)})")
-        either = "either be omitted, a single int, or a tuple of" if optional else "either be a single int, or a tuple of"
+        either = (
+            "either be omitted, a single int, or a tuple of" if optional else "either be a single int, or a tuple of"
+        )
         raise RuntimeError(f"{name}: {argument} must {either} {WORDS[nd]}")
     if hasattr(value, "__index__") and not isinstance(value, bool):
         return (value if hasattr(value, "scalar_category") else value.__index__(),) * nd
-    raise TypeError(f"{name}(): argument '{argument}' (position {position}) must be tuple of ints, not {type(value).__name__}")
+    raise TypeError(
+        f"{name}(): argument '{argument}' (position {position}) must be tuple of ints, not {type(value).__name__}"
+    )
 
 
 def check_dimensions(name: str, input: Tensor, nd: int) -> None:
@@ -75,9 +79,15 @@ def window_arguments(
     for what, values in (("kernel size", kernel), ("stride", stride)):
         if any([v <= 0 for v in values]):
             letter = what[0]
-            raise RuntimeError(f"{what} should be greater than zero, but got " + " ".join([f"{letter}{a}: {v}" for a, v in zip(letters, values)]))
+            raise RuntimeError(
+                f"{what} should be greater than zero, but got "
+                + " ".join([f"{letter}{a}: {v}" for a, v in zip(letters, values)])
+            )
     if any([d <= 0 for d in dilation]):
-        raise RuntimeError("dilation should be greater than zero, but got " + " ".join([f"dilation{a}: {d}" for a, d in zip(letters, dilation)]))
+        raise RuntimeError(
+            "dilation should be greater than zero, but got "
+            + " ".join([f"dilation{a}: {d}" for a, d in zip(letters, dilation)])
+        )
     for k, p, d in zip(kernel, padding, dilation):
         if p < 0:
             raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
@@ -86,7 +96,9 @@ def window_arguments(
                 f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={d}"
             )
     shape = input._data.shape
-    outs = [pooled_size(n, k, s, p, d, ceil_mode) for n, k, s, p, d in zip(shape[-nd:], kernel, stride, padding, dilation)]
+    outs = [
+        pooled_size(n, k, s, p, d, ceil_mode) for n, k, s, p, d in zip(shape[-nd:], kernel, stride, padding, dilation)
+    ]
     if any([type(o) is int and o < 1 for o in outs]):
         if name == "max_pool1d":
             raise RuntimeError(f"max_pool1d() Invalid computed output size: {outs[0]}")

@@ -86,7 +86,11 @@ def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
 
 def _special(a: Any, b: Any) -> Any:
     if isinstance(a, Tensor):
-        if not isinstance(b, Tensor) and not isinstance(b, (int, float, complex, np.generic)) and not hasattr(b, "scalar_category"):
+        if (
+            not isinstance(b, Tensor)
+            and not isinstance(b, (int, float, complex, np.generic))
+            and not hasattr(b, "scalar_category")
+        ):
             return NotImplemented
         return pow(a, b)
     return _power(a, b)
@@ -106,7 +110,9 @@ def _float_power_(self: Tensor, exponent: Any) -> Tensor:
     """In-place ``float_power``; the tensor must be float64 or complex128."""
     wanted = "complex128" if self._data.dtype.kind == "c" or isinstance(exponent, complex) else "float64"
     if self._data.dtype.name != wanted:
-        raise RuntimeError(f"the base given to float_power_ has dtype {self.dtype} but the operation's result requires dtype tocha.{wanted}")
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {self.dtype} but the operation's result requires dtype tocha.{wanted}"
+        )
     return pow_(self, exponent)
 
 

@@ -23,14 +23,18 @@ def _out(result: Tensor, out: Any) -> Tensor:
 
 def _vector(name: str, *tensors: Tensor) -> None:
     if any(len(t._data.shape) != 1 for t in tensors):
-        raise RuntimeError(f"1D tensors expected, but got {'D and '.join(str(len(t._data.shape)) for t in tensors)}D tensors")
+        raise RuntimeError(
+            f"1D tensors expected, but got {'D and '.join(str(len(t._data.shape)) for t in tensors)}D tensors"
+        )
 
 
 def dot(input: Tensor, tensor: Tensor, *, out: Any = None) -> Tensor:
     """The sum of the products of two vectors' elements."""
     _vector("dot", input, tensor)
     if input._data.dtype != tensor._data.dtype:
-        raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {_name(input)} and {_name(tensor)}")
+        raise RuntimeError(
+            f"dot : expected both vectors to have same dtype, but found {_name(input)} and {_name(tensor)}"
+        )
     return _out(matmul(input, tensor), out)
 
 
@@ -48,7 +52,9 @@ def vdot(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
 def mv(input: Tensor, vec: Tensor, *, out: Any = None) -> Tensor:
     """The product of a matrix and a vector."""
     if len(input._data.shape) != 2 or len(vec._data.shape) != 1:
-        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {len(input._data.shape)}, {len(vec._data.shape)}")
+        raise RuntimeError(
+            f"vector + matrix @ vector expected, got 1, {len(input._data.shape)}, {len(vec._data.shape)}"
+        )
     return _out(matmul(input, vec), out)
 
 
@@ -119,7 +125,9 @@ def inner(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     if not x or not y:
         return _out(input * other, out)
     if x[-1] != y[-1]:
-        raise RuntimeError(f"inner() the last dimension must match on both input tensors but got shapes {list(x)} and {list(y)}")
+        raise RuntimeError(
+            f"inner() the last dimension must match on both input tensors but got shapes {list(x)} and {list(y)}"
+        )
     return _out(tensordot(input, other, ([-1], [-1])), out)
 
 
@@ -146,7 +154,9 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Any = None) -> Tensor:
             elif b._data.shape[q] == 1:
                 a = a.sum(p, keepdim=True)  # type: ignore[attr-defined]
             else:
-                raise RuntimeError(f"contracted dimensions need to match, but first has size {a._data.shape[p]} in dim {p} and second has size {b._data.shape[q]} in dim {q}")
+                raise RuntimeError(
+                    f"contracted dimensions need to match, but first has size {a._data.shape[p]} in dim {p} and second has size {b._data.shape[q]} in dim {q}"
+                )
     free_a, free_b = [d for d in range(na) if d not in over_a], [d for d in range(nb) if d not in over_b]
     inner_size = product([a._data.shape[d] for d in over_a])
     shape_a, shape_b = [a._data.shape[d] for d in free_a], [b._data.shape[d] for d in free_b]
@@ -178,7 +188,9 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Any = No
         dim = found[0]
     dim = wrap_dim(dim, len(shape))
     if shape[dim] != 3 or input._data.shape[dim - len(shape)] != 3 or other._data.shape[dim - len(shape)] != 3:
-        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {input._data.shape[dim - len(shape)]} and {other._data.shape[dim - len(shape)]}")
+        raise RuntimeError(
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {input._data.shape[dim - len(shape)]} and {other._data.shape[dim - len(shape)]}"
+        )
     a, b = operators["expand"](input, shape), operators["expand"](other, shape)
     return _out(roll(a, -1, dim) * roll(b, -2, dim) - roll(a, -2, dim) * roll(b, -1, dim), out)
 

@@ -39,7 +39,15 @@ random_op = Op("random", _drawn, None, lambda shape, dtype, *rest: (shape, dtype
 random_op.meta["random"] = True
 
 
-def draw(shape: tuple, dtype: np.dtype, fill: str, generator: Any, *args: Any, device: Any = None, requires_grad: bool = False) -> Tensor:
+def draw(
+    shape: tuple,
+    dtype: np.dtype,
+    fill: str,
+    generator: Any,
+    *args: Any,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """A new tensor filled by the stream function ``fill``."""
     return create(random_op, (shape, dtype, fill, generator, *args), device, requires_grad)
 
@@ -54,14 +62,18 @@ def rand(*size: Any, generator: Any = None, out: Any = None, dtype: Any = None, 
         >>> tocha.rand(2)
         tensor([0.4963, 0.7682])
     """
-    result = draw(sizes_of(size, "rand"), resolve_dtype(dtype), "uniform", generator, device=device, requires_grad=requires_grad)
+    result = draw(
+        sizes_of(size, "rand"), resolve_dtype(dtype), "uniform", generator, device=device, requires_grad=requires_grad
+    )
     return result if out is None else store(out, result)
 
 
 def randn(*size: Any, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
           requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """Standard normal numbers."""
-    result = draw(sizes_of(size, "randn"), resolve_dtype(dtype), "normal", generator, device=device, requires_grad=requires_grad)
+    result = draw(
+        sizes_of(size, "randn"), resolve_dtype(dtype), "normal", generator, device=device, requires_grad=requires_grad
+    )
     return result if out is None else store(out, result)
 
 
@@ -76,7 +88,16 @@ def randint(low: Any, high: Any = None, size: Any = None, *, generator: Any = No
         raise TypeError("randint() missing the argument 'size'")
     if high <= low:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    result = draw(sizes_of((size,), "randint"), resolve_dtype(dtype, dtypes.NP_INT64), "randint", generator, low, high, device=device, requires_grad=requires_grad)
+    result = draw(
+        sizes_of((size,), "randint"),
+        resolve_dtype(dtype, dtypes.NP_INT64),
+        "randint",
+        generator,
+        low,
+        high,
+        device=device,
+        requires_grad=requires_grad,
+    )
     return result if out is None else store(out, result)
 
 
@@ -90,12 +111,24 @@ def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: Any = Non
     return result if out is None else store(out, result)
 
 
-def _like(fill: str, input: Tensor, args: tuple, dtype: Any, device: Any, requires_grad: bool, generator: Any = None) -> Tensor:
+def _like(
+    fill: str, input: Tensor, args: tuple, dtype: Any, device: Any, requires_grad: bool, generator: Any = None
+) -> Tensor:
     d = resolve_dtype(dtype, input._data.dtype)
     raw = input._data
     if type(raw) is np.ndarray and raw.ndim > 1 and not raw.flags.c_contiguous and device is None:
-        return finished(getattr(streams, fill)(generator_or_default(generator), np.empty_like(raw, dtype=d), *args), requires_grad)
-    return draw(tuple(raw.shape), d, fill, generator, *args, device=input.device if device is None else device, requires_grad=requires_grad)
+        return finished(
+            getattr(streams, fill)(generator_or_default(generator), np.empty_like(raw, dtype=d), *args), requires_grad
+        )
+    return draw(
+        tuple(raw.shape),
+        d,
+        fill,
+        generator,
+        *args,
+        device=input.device if device is None else device,
+        requires_grad=requires_grad,
+    )
 
 
 def rand_like(input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
@@ -138,7 +171,16 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
     else:
         if size is None:
             raise TypeError("normal() with numbers for mean and std needs the argument 'size'")
-        result = draw(sizes_of((size,), "normal"), resolve_dtype(dtype), "normal", generator, mean, std, device=device, requires_grad=requires_grad)
+        result = draw(
+            sizes_of((size,), "normal"),
+            resolve_dtype(dtype),
+            "normal",
+            generator,
+            mean,
+            std,
+            device=device,
+            requires_grad=requires_grad,
+        )
     return result if out is None else store(out, result)
 
 
@@ -146,7 +188,14 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any =
     """Ones with the probabilities in ``input`` (or ``p``), zeros else; differentiable with gradient 0, as PyTorch's."""
     gen = generator_or_default(generator)
     if type(input._data) in ABSTRACT:
-        return draw(tuple(input._data.shape), input._data.dtype, "bernoulli", generator, 0.5 if p is None else p, device=input.device)
+        return draw(
+            tuple(input._data.shape),
+            input._data.dtype,
+            "bernoulli",
+            generator,
+            0.5 if p is None else p,
+            device=input.device,
+        )
     if p is None and input._data.dtype.kind not in "fV":
         raise RuntimeError(f'"bernoulli_tensor_cpu_p_" not implemented for \'{input.dtype}\'')
     chance = _host(input) if p is None else p
@@ -156,9 +205,13 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any =
     return result if out is None else store(out, result)
 
 
-def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None, out: Any = None) -> Tensor:
+def multinomial(
+    input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None, out: Any = None
+) -> Tensor:
     """``num_samples`` indices drawn with the weights in each row of ``input`` (1-d or 2-d), int64."""
-    result = _on_device_of(streams.multinomial(generator_or_default(generator), _host(input), num_samples, replacement), input)
+    result = _on_device_of(
+        streams.multinomial(generator_or_default(generator), _host(input), num_samples, replacement), input
+    )
     return result if out is None else store(out, result)
 
 
@@ -171,7 +224,9 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
 def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
     """Binomial numbers: successes of ``count`` tries with chance ``prob``."""
     c, q = np.broadcast_arrays(_host(count), _host(prob))
-    return _on_device_of(streams.binomial(generator_or_default(generator), np.ascontiguousarray(c), np.ascontiguousarray(q)), count)
+    return _on_device_of(
+        streams.binomial(generator_or_default(generator), np.ascontiguousarray(c), np.ascontiguousarray(q)), count
+    )
 
 
 # ---------------------------------------------------------------- in-place fills
@@ -185,7 +240,9 @@ def _fill(self: Tensor, fill: Callable, *args: Any, generator: Any = None) -> Te
     if type(raw) is np.ndarray:
         fill(generator_or_default(generator), raw, *args)
     else:
-        raw[...] = arrays.to_device(fill(generator_or_default(generator), np.empty(raw.shape, raw.dtype), *args), self.device)
+        raw[...] = arrays.to_device(
+            fill(generator_or_default(generator), np.empty(raw.shape, raw.dtype), *args), self.device
+        )
     bump_version(self)
     if self._base is None:
         self._node = None  # the values no longer depend on what was there
@@ -194,7 +251,9 @@ def _fill(self: Tensor, fill: Callable, *args: Any, generator: Any = None) -> Te
 
 def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Any = None, **kwargs: Any) -> Tensor:
     """Fill with uniform numbers of [from, to)."""
-    return _fill(self, streams.uniform, kwargs.pop("from", kwargs.pop("a", from_)), kwargs.pop("b", to), generator=generator)
+    return _fill(
+        self, streams.uniform, kwargs.pop("from", kwargs.pop("a", from_)), kwargs.pop("b", to), generator=generator
+    )
 
 
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
@@ -234,9 +293,22 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     return _fill(self, streams.bernoulli, _host(p) if isinstance(p, Tensor) else p, generator=generator)
 
 
-def trunc_normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None) -> Tensor:
+def trunc_normal_(
+    self: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
+) -> Tensor:
     return _fill(self, streams.trunc_normal, mean, std, a, b, generator=generator)
 
 
-for _fn in (uniform_, normal_, exponential_, geometric_, cauchy_, log_normal_, random_, bernoulli_, bernoulli, multinomial):
+for _fn in (
+    uniform_,
+    normal_,
+    exponential_,
+    geometric_,
+    cauchy_,
+    log_normal_,
+    random_,
+    bernoulli_,
+    bernoulli,
+    multinomial,
+):
     method(_fn)

@@ -17,7 +17,21 @@ from .._core.inplace import store
 from .._core.tensor import Tensor
 from .dims import kept_shape, product, reduced_shape, wrap_dims
 
-__all__ = ["all", "any", "count_nonzero", "logsumexp", "mean", "nanmean", "nansum", "prod", "std", "std_mean", "sum", "var", "var_mean"]
+__all__ = [
+    "all",
+    "any",
+    "count_nonzero",
+    "logsumexp",
+    "mean",
+    "nanmean",
+    "nansum",
+    "prod",
+    "std",
+    "std_mean",
+    "sum",
+    "var",
+    "var_mean",
+]
 
 
 def _sum_kernel(xp: Any, x: Any, dims: Any, keepdim: bool) -> Any:
@@ -64,7 +78,9 @@ def as_dtype(input: Tensor, dtype: Any) -> Tensor:
     return input if dtype is None else operators["cast"](input, dtypes.as_numpy(dtype))
 
 
-def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None, axis: Any = None) -> Any:
+def sum(
+    input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None, axis: Any = None
+) -> Any:
     """The sum over ``dim`` (an int, a tuple, or None for all).
 
     Integers and booleans are summed in int64. ``keepdim`` keeps the reduced dimensions with size 1.
@@ -82,7 +98,9 @@ def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
     return result if out is None else store(out, result)
 
 
-def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None, axis: Any = None) -> Any:
+def mean(
+    input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None, axis: Any = None
+) -> Any:
     """The mean over ``dim`` (an int, a tuple, or None for all).
 
     Raises:
@@ -194,7 +212,11 @@ def _moments(input: Any, dim: Any, unbiased: Any, keepdim: bool, correction: Any
         dim, unbiased = None, dim
     x = input._data
     if x.dtype.kind in "biu":
-        raise RuntimeError(f"{name} and std only support floating point and complex dtypes" if name == "var" else f"{name}(): only support floating point and complex dtypes")
+        raise RuntimeError(
+            f"{name} and std only support floating point and complex dtypes"
+            if name == "var"
+            else f"{name}(): only support floating point and complex dtypes"
+        )
     dims = wrap_dims(dim, len(x.shape))
     half = x.dtype.itemsize == 2
     if half:
@@ -206,7 +228,10 @@ def _moments(input: Any, dim: Any, unbiased: Any, keepdim: bool, correction: Any
     divisor = count - _correction(unbiased, correction)
     if type(divisor) in (int, float) and divisor <= 0:
         if type(count) is int and count:
-            warnings.warn(f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel divided by output numel).", stacklevel=3)
+            warnings.warn(
+                f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel divided by output numel).",
+                stacklevel=3,
+            )
         divisor = 0
     spread = sum_dims(squares, dims, keepdim) / divisor
     if not keepdim:
@@ -228,24 +253,32 @@ def _sqrt(x: Any) -> Any:
     return sqrt(x)
 
 
-def var(input: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None, out: Any = None) -> Any:
+def var(
+    input: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None, out: Any = None
+) -> Any:
     """The variance over ``dim``; ``correction`` is subtracted from the count (1 by default, Bessel's)."""
     result = _moments(input, dim, unbiased, keepdim, correction, "var")[0]
     return result if out is None else store(out, result)
 
 
-def std(input: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None, out: Any = None) -> Any:
+def std(
+    input: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None, out: Any = None
+) -> Any:
     """The standard deviation over ``dim``; see ``var``."""
     result = _sqrt(_moments(input, dim, unbiased, keepdim, correction, "std")[0])
     return result if out is None else store(out, result)
 
 
-def var_mean(input: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Any:
+def var_mean(
+    input: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None
+) -> Any:
     """``(var, mean)``."""
     return _moments(input, dim, unbiased, keepdim, correction, "var_mean")
 
 
-def std_mean(input: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Any:
+def std_mean(
+    input: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None
+) -> Any:
     """``(std, mean)``."""
     spread, average = _moments(input, dim, unbiased, keepdim, correction, "std_mean")
     return _sqrt(spread), average

@@ -119,7 +119,10 @@ def _ranked(positions: tuple) -> list:
     index = np.array(positions, np.int64)
     starts = np.flatnonzero(np.concatenate(([True], index[1:] != index[:-1])))
     rank = np.arange(len(index)) - np.repeat(starts, np.diff(np.append(starts, len(index))))
-    return [(_as_slice(np.flatnonzero(rank == r)), _as_slice(index[rank == r])) for r in range(int(rank.max(initial=-1)) + 1)]
+    return [
+        (_as_slice(np.flatnonzero(rank == r)), _as_slice(index[rank == r]))
+        for r in range(int(rank.max(initial=-1)) + 1)
+    ]
 
 
 def _weights(xp: Any, weight: np.ndarray, x: Any, axis: int) -> Any:
@@ -169,7 +172,9 @@ def _fixed_point(taps: list, n: int) -> tuple[np.ndarray, int]:
     return np.trunc(matrix * 2**bits + np.where(matrix < 0, -0.5, 0.5)), bits
 
 
-def _forward_bytes(xp: Any, x: Any, size: tuple, mode: str, align_corners: bool, factors: tuple, antialias: bool) -> Any:
+def _forward_bytes(
+    xp: Any, x: Any, size: tuple, mode: str, align_corners: bool, factors: tuple, antialias: bool
+) -> Any:
     """uint8 images: whole numbers throughout, the last dimension first, rounded to bytes after each."""
     values = x.astype(np.float64)
     for axis, taps in list(_plans(x.shape[2:], size, mode, align_corners, factors, antialias, x.dtype))[::-1]:

@@ -78,7 +78,13 @@ def _trunc_divide_kernel(xp: Any, x: Any, y: Any) -> Any:
 
 floor_divide = binary("floor_divide", half_as_float(_floor_divide_kernel), lambda g, x, y: zeros_as(g), lambda g, x, y: zeros_as(g),
                       unsupported="b", operators=("__floordiv__", "__rfloordiv__", "__ifloordiv__"))  # fmt: skip
-trunc_divide = binary("trunc_divide", half_as_float(_trunc_divide_kernel), lambda g, x, y: zeros_as(g), lambda g, x, y: zeros_as(g), attach=False)
+trunc_divide = binary(
+    "trunc_divide",
+    half_as_float(_trunc_divide_kernel),
+    lambda g, x, y: zeros_as(g),
+    lambda g, x, y: zeros_as(g),
+    attach=False,
+)
 
 
 def rounded_division(input: Any, other: Any, rounding_mode: str) -> Any:
@@ -104,4 +110,11 @@ def _fmod_kernel(xp: Any, x: Any, y: Any) -> Any:
 
 remainder = binary("remainder", half_as_float(_remainder_kernel), lambda g, x, y: g, lambda g, x, y: -g * floor_divide(x, y), ("", "xy"), unsupported="bc",
                    operators=("__mod__", "__rmod__", "__imod__"))  # fmt: skip
-fmod = binary("fmod", half_as_float(_fmod_kernel), lambda g, x, y: g, lambda g, x, y: -g * trunc_divide(x, y), ("", "xy"), unsupported="bc")
+fmod = binary(
+    "fmod",
+    half_as_float(_fmod_kernel),
+    lambda g, x, y: g,
+    lambda g, x, y: -g * trunc_divide(x, y),
+    ("", "xy"),
+    unsupported="bc",
+)

@@ -31,7 +31,11 @@ def _rule(n: Any, g: Any) -> tuple:
     dim, kind, shape = n.attrs
     from .selection import pad_to
 
-    view = src if tuple(src.shape) == tuple(index.shape) else operators["slice"](src, tuple([slice(0, s) for s in index.shape]))
+    view = (
+        src
+        if tuple(src.shape) == tuple(index.shape)
+        else operators["slice"](src, tuple([slice(0, s) for s in index.shape]))
+    )
     if kind == "prod":
         return _product_rule(n, g, x, index, view, y, dim, shape)
     chosen_x = mask_as(x == y, x)
@@ -55,7 +59,9 @@ def _product_rule(n: Any, g: Any, x: Any, index: Any, src: Any, y: Any, dim: int
     return g * others, None, pad_to(gather_dim(g, index, dim) * others_src, shape)
 
 
-reduce_op = operator("scatter_reduce", _kernel, _rule, lambda x, *rest: (x.shape, x.dtype), arity=3, save=(0, 1, 2, "y"))
+reduce_op = operator(
+    "scatter_reduce", _kernel, _rule, lambda x, *rest: (x.shape, x.dtype), arity=3, save=(0, 1, 2, "y")
+)
 
 
 def scatter_reduced(input: Tensor, dim: int, index: Tensor, src: Tensor, kind: str, include_self: bool) -> Tensor:
@@ -67,13 +73,17 @@ def scatter_reduced(input: Tensor, dim: int, index: Tensor, src: Tensor, kind: s
     start = input
     if not include_self:
         neutral = _neutral(kind, input)
-        start = scatter_op(input, index, operators["expand"](neutral, tuple(index._data.shape)), dim, tuple(index._data.shape))
+        start = scatter_op(
+            input, index, operators["expand"](neutral, tuple(index._data.shape)), dim, tuple(index._data.shape)
+        )
     if kind in ("sum", "mean"):
         total = scatter_add_op(start, index, window, dim, tuple(index._data.shape))
         if kind == "sum":
             return total
         ones = ones_as(window)
-        count = scatter_add_op(ones_as(input) if include_self else zeros_as(input), index, ones, dim, tuple(index._data.shape))
+        count = scatter_add_op(
+            ones_as(input) if include_self else zeros_as(input), index, ones, dim, tuple(index._data.shape)
+        )
         count = where(count == 0, ones_as(count), count)
         return total / count if input._data.dtype.kind in "fcV" else total.div(count, rounding_mode="floor")  # type: ignore[attr-defined]
     return reduce_op(start, index, window, dim, kind, tuple(index._data.shape))

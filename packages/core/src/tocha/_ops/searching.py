@@ -48,12 +48,16 @@ def searchsorted(
         if side not in ("left", "right"):
             raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
         if right and side == "left":
-            raise RuntimeError("torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True")
+            raise RuntimeError(
+                "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True"
+            )
         right = side == "right"
     values = input if isinstance(input, Tensor) else operators["tensor_like"](input, sorted_sequence)
     if sorter is not None:
         if sorter._data.dtype != NP_INT64:
-            raise RuntimeError(f"torch.searchsorted(): sorter must be a tensor of long dtype but got dtype {sorter.dtype}")
+            raise RuntimeError(
+                f"torch.searchsorted(): sorter must be a tensor of long dtype but got dtype {sorter.dtype}"
+            )
         if tuple(sorter._data.shape) != tuple(sorted_sequence._data.shape):
             raise RuntimeError("torch.searchsorted(): boundary and sorter must have the same size")
         sorted_sequence = operators["gather_last"](sorted_sequence, sorter)
@@ -69,7 +73,9 @@ def searchsorted(
     return result if out is None else store(out, result)
 
 
-def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False, out: Any = None) -> Tensor:
+def bucketize(
+    input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False, out: Any = None
+) -> Tensor:
     """The bucket of each element between sorted 1-d ``boundaries``."""
     if len(boundaries._data.shape) != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({len(boundaries._data.shape)})")
@@ -92,7 +98,13 @@ def _results(parts: list, flags: list) -> Any:
     return kept[0] if len(kept) == 1 else tuple(kept)
 
 
-def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
     """The distinct elements (slices of ``dim``), sorted; with them the place of each element and the counts, if asked."""
     x = _host(input)
     wide = x.astype(np.float32) if x.dtype.kind == "V" else x
@@ -102,11 +114,17 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
     else:
         values, inverse, counts = np.unique(wide, return_inverse=True, return_counts=True, axis=axis, equal_nan=False)
     shape = x.shape if axis is None else (-1,)
-    parts = [_back(np.ascontiguousarray(values.astype(x.dtype)), input), _back(inverse.reshape(shape).astype(NP_INT64), input), _back(counts.astype(NP_INT64), input)]
+    parts = [
+        _back(np.ascontiguousarray(values.astype(x.dtype)), input),
+        _back(inverse.reshape(shape).astype(NP_INT64), input),
+        _back(counts.astype(NP_INT64), input),
+    ]
     return _results(parts, [True, return_inverse, return_counts])
 
 
-def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
     """The elements (slices of ``dim``) that differ from the one before; places and counts, if asked."""
     x = _host(input)
     axis = 0 if dim is None else wrap_dim(dim, x.ndim)
@@ -123,7 +141,11 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
     counts = np.diff(np.append(starts, n))
     values = values if dim is None else np.moveaxis(values, 0, axis)
     shape = x.shape if dim is None else (-1,)
-    parts = [_back(np.ascontiguousarray(values), input), _back(inverse.reshape(shape).astype(NP_INT64), input), _back(counts.astype(NP_INT64), input)]
+    parts = [
+        _back(np.ascontiguousarray(values), input),
+        _back(inverse.reshape(shape).astype(NP_INT64), input),
+        _back(counts.astype(NP_INT64), input),
+    ]
     return _results(parts, [True, return_inverse, return_counts])
 
 
@@ -170,7 +192,9 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0, *, out
     return result if out is None else store(out, result)
 
 
-def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False, out: Any = None) -> Any:
+def histogram(
+    input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False, out: Any = None
+) -> Any:
     """Counts (or weights, or densities) in bins: a number of equal ones over ``range``, or the given edges."""
     x = _host(input).reshape(-1)
     w = None if weight is None else _host(weight).reshape(-1)
@@ -182,7 +206,9 @@ def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | N
     return result if out is None else store(out, result)
 
 
-def histogramdd(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
+def histogramdd(
+    input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False
+) -> Any:
     """A histogram over the last dimension's coordinates; see ``histogram``."""
     x = _host(input)
     points = x.reshape(-1, x.shape[-1])
@@ -192,7 +218,9 @@ def histogramdd(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor |
     edges = [_host(b) if isinstance(b, Tensor) else b for b in bins]
     pairs = None if range is None else [tuple(range[2 * i : 2 * i + 2]) for i in np.arange(points.shape[1])]
     hist, found = np.histogramdd(points, edges, pairs, weights=w, density=density)
-    return histogramdd_result(_back(hist.astype(x.dtype), input), tuple([_back(e.astype(x.dtype), input) for e in found]))
+    return histogramdd_result(
+        _back(hist.astype(x.dtype), input), tuple([_back(e.astype(x.dtype), input) for e in found])
+    )
 
 
 def _gather_last(x: Tensor, index: Tensor) -> Tensor:

@@ -41,7 +41,15 @@ def _gather_rule(n: Any, g: Any) -> tuple:
     return scatter_zeros(g, n.saved[0], n.attrs[0], n.shape), None
 
 
-gather_dim = operator("gather", _gather_kernel, _gather_rule, lambda x, index, dim: (index.shape, x.dtype), arity=2, save=(1,), linear=True)
+gather_dim = operator(
+    "gather",
+    _gather_kernel,
+    _gather_rule,
+    lambda x, index, dim: (index.shape, x.dtype),
+    arity=2,
+    save=(1,),
+    linear=True,
+)
 
 
 def _scatter_zeros_kernel(xp: Any, g: Any, index: Any, dim: int, shape: tuple) -> Any:
@@ -83,12 +91,23 @@ def _check_index(name: str, x: Tensor, dim: int, index: Tensor, src: Any = None)
     if type(index._data.size) is int and not index._data.size:
         return
     if len(shape) != len(wanted):
-        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor" if src is None or isinstance(src, (int, float)) else "Index tensor must have the same number of dimensions as self tensor")
+        raise RuntimeError(
+            "Index tensor must have the same number of dimensions as input tensor"
+            if src is None or isinstance(src, (int, float))
+            else "Index tensor must have the same number of dimensions as self tensor"
+        )
     for d, (n, m) in enumerate(zip(shape, wanted)):
         if d != dim and type(n) is int and type(m) is int and m > n:
-            raise RuntimeError(f"Size does not match at dimension {d} expected index {list(wanted)} to be no larger than self {list(shape)} apart from dimension {dim}")
+            raise RuntimeError(
+                f"Size does not match at dimension {d} expected index {list(wanted)} to be no larger than self {list(shape)} apart from dimension {dim}"
+            )
     raw = index._data
-    if type(raw) is np.ndarray and raw.size and type(shape[dim]) is int and (int(raw.min()) < 0 or int(raw.max()) >= shape[dim]):
+    if (
+        type(raw) is np.ndarray
+        and raw.size
+        and type(shape[dim]) is int
+        and (int(raw.min()) < 0 or int(raw.max()) >= shape[dim])
+    ):
         bad = raw.flat[int(np.flatnonzero((raw < 0) | (raw >= shape[dim]))[0])]
         raise RuntimeError(f"index {int(bad)} is out of bounds for dimension {dim} with size {shape[dim]}")
 
@@ -202,7 +221,16 @@ def _as_source(input: Tensor, src: Any, index: Tensor) -> Tensor:
     return operators["expand"](value, tuple(index._data.shape))
 
 
-def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None, out: Any = None) -> Tensor:
+def scatter(
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Any = None,
+    *,
+    value: Any = None,
+    reduce: str | None = None,
+    out: Any = None,
+) -> Tensor:
     """``out[index[i][j]][j] = src[i][j]`` (for dim 0), elsewhere ``input``; ``reduce`` "add" or "multiply" combines."""
     src = value if src is None else src
     dim = wrap_dim(dim, len(input._data.shape))
@@ -226,17 +254,25 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Any
     dim = wrap_dim(dim, len(input._data.shape))
     _check_index("scatter_add", input, dim, index, src)
     source = _as_source(input, src, index)
-    result = scatter_add_op(input, index, source, dim, tuple(source._data.shape)) if _has_elements(index) else input.clone()  # type: ignore[attr-defined]
+    result = (
+        scatter_add_op(input, index, source, dim, tuple(source._data.shape)) if _has_elements(index) else input.clone()
+    )  # type: ignore[attr-defined]
     return result if out is None else store(out, result)
 
 
-def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True, out: Any = None) -> Tensor:
+def scatter_reduce(
+    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True, out: Any = None
+) -> Tensor:
     """Combine ``src`` into ``input`` at ``index`` along ``dim``: "sum", "prod", "mean", "amax" or "amin"."""
     from .scatter_reduction import scatter_reduced
 
     dim = wrap_dim(dim, len(input._data.shape))
     _check_index("scatter_reduce", input, dim, index, src)
-    result = scatter_reduced(input, dim, index, _as_source(input, src, index), reduce, include_self) if _has_elements(index) else input.clone()  # type: ignore[attr-defined]
+    result = (
+        scatter_reduced(input, dim, index, _as_source(input, src, index), reduce, include_self)
+        if _has_elements(index)
+        else input.clone()
+    )  # type: ignore[attr-defined]
     return result if out is None else store(out, result)
 
 
@@ -283,7 +319,9 @@ def _with_slices(name: str, op: Any, input: Tensor, dim: int, index: Tensor, sou
     index = _vector_index(name, index)
     dim = wrap_dim(dim, len(input._data.shape))
     if source._data.dtype != input._data.dtype:
-        raise RuntimeError(f"{name}(): self and source expected to have the same dtype, but got (self) {input.dtype} and (source) {source.dtype}")
+        raise RuntimeError(
+            f"{name}(): self and source expected to have the same dtype, but got (self) {input.dtype} and (source) {source.dtype}"
+        )
     x, src = _lifted(input), _lifted(source)
     if len(src._data.shape) != len(x._data.shape) and input._data.shape and source._data.shape:
         raise RuntimeError(f"{name}(): Source/destination tensor must have same slice shapes.")
@@ -297,7 +335,9 @@ def _with_slices(name: str, op: Any, input: Tensor, dim: int, index: Tensor, sou
 
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1, out: Any = None) -> Tensor:
     """``input`` with ``alpha * source`` added to the slices that ``index`` names along ``dim``."""
-    return _with_slices("index_add", scatter_add_op, input, dim, index, source if alpha == 1 else (source * alpha).to(source.dtype), out)
+    return _with_slices(
+        "index_add", scatter_add_op, input, dim, index, source if alpha == 1 else (source * alpha).to(source.dtype), out
+    )
 
 
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Any = None) -> Tensor:
@@ -311,7 +351,9 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 
     if isinstance(value, Tensor):
         if value._data.shape:
-            raise RuntimeError(f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {len(value._data.shape)} dimension(s).")
+            raise RuntimeError(
+                f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {len(value._data.shape)} dimension(s)."
+            )
         filler = value.to(input.dtype)  # type: ignore[attr-defined]
     else:
         if isinstance(value, complex) and input._data.dtype.kind != "c":
@@ -333,7 +375,11 @@ def take(input: Tensor, index: Tensor, *, out: Any = None) -> Tensor:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype}")
     flat = input.reshape(-1)  # type: ignore[attr-defined]
     raw = index._data
-    if type(raw) is np.ndarray and raw.size and (int(raw.min()) < -flat._data.size or int(raw.max()) >= flat._data.size):
+    if (
+        type(raw) is np.ndarray
+        and raw.size
+        and (int(raw.min()) < -flat._data.size or int(raw.max()) >= flat._data.size)
+    ):
         raise IndexError("out of range: tried to access index outside of the flattened tensor")
     result = operators["index"]((flat, index), (0,))
     return result if out is None else store(out, result)
@@ -344,7 +390,9 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     if index._data.dtype != np.int64:
         raise RuntimeError(f"put_(): Expected a long tensor for index, but got {index.dtype}")
     if source._data.dtype != input._data.dtype:
-        raise RuntimeError(f"put_(): self and source expected to have the same dtype, but got self.dtype = {input.dtype} and source.dtype = {source.dtype}")
+        raise RuntimeError(
+            f"put_(): self and source expected to have the same dtype, but got self.dtype = {input.dtype} and source.dtype = {source.dtype}"
+        )
     if index._data.size != source._data.size:
         raise IndexError("put_(): Expected source and index to have the same number of elements")
     from .indexing import index_put_op
@@ -360,7 +408,11 @@ def _mask_of(name: str, mask: Tensor) -> Tensor:
     if mask._data.dtype.kind != "b":
         if mask._data.dtype == np.uint8 and name != "masked_fill":
             return mask.bool()  # type: ignore[attr-defined]
-        raise RuntimeError(f"{name} expected mask to be a boolean tensor, but got {mask.dtype}" if name != "masked_fill" else f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}")
+        raise RuntimeError(
+            f"{name} expected mask to be a boolean tensor, but got {mask.dtype}"
+            if name != "masked_fill"
+            else f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}"
+        )
     return mask
 
 
@@ -371,7 +423,9 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     mask = _mask_of("masked_fill", mask)
     if isinstance(value, Tensor):
         if value._data.shape:
-            raise RuntimeError(f"masked_fill only supports a 0-dimensional value tensor, but got tensor with {len(value._data.shape)} dimension(s).")
+            raise RuntimeError(
+                f"masked_fill only supports a 0-dimensional value tensor, but got tensor with {len(value._data.shape)} dimension(s)."
+            )
         filler = value.to(input.dtype)  # type: ignore[attr-defined]
     else:
         if isinstance(value, complex) and input._data.dtype.kind != "c":
@@ -398,7 +452,9 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 
     mask = _mask_of("masked_scatter", mask)
     if source._data.dtype != input._data.dtype:
-        raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got {input.dtype} and {source.dtype}")
+        raise RuntimeError(
+            f"masked_scatter: expected self and source to have same dtypes but got {input.dtype} and {source.dtype}"
+        )
     shape = broadcast_shapes(input._data.shape, mask._data.shape)
     m = operators["expand"](mask, shape)
     flat = m.reshape(-1)  # type: ignore[attr-defined]
@@ -418,7 +474,9 @@ def _view_written(input: Tensor, src: Tensor, view: Any) -> Tensor:
     copied = input.clone()  # type: ignore[attr-defined]
     target = view(copied)
     if tuple(target._data.shape) != tuple(src._data.shape):
-        raise RuntimeError(f"expected src to have a size equal to the slice of self. src size = {list(src._data.shape)}, slice size = {list(target._data.shape)}")
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = {list(src._data.shape)}, slice size = {list(target._data.shape)}"
+        )
     target.copy_(src)
     return copied
 
@@ -428,7 +486,9 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     return _view_written(input, src, lambda t: t.select(dim, index))
 
 
-def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Tensor:
+def slice_scatter(
+    input: Tensor, src: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
+) -> Tensor:
     """``input`` with ``start:end:step`` of ``dim`` replaced by ``src``."""
     d = wrap_dim(dim, len(input._data.shape))
     return _view_written(input, src, lambda t: t[(slice(None),) * d + (slice(start, end, step),)])

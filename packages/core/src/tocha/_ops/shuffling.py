@@ -18,7 +18,9 @@ def _check(name: str, input: Any, argument: str, factor: Any, verb: str = "expec
         raise TypeError(f"{name}(): argument '{argument}' (position 2) must be int, not {type(factor).__name__}")
     ndim = len(input._data.shape)
     if ndim < 3:
-        raise RuntimeError(f"{name} expects input to have at least 3 dimensions, but got input with {ndim} dimension(s)")
+        raise RuntimeError(
+            f"{name} expects input to have at least 3 dimensions, but got input with {ndim} dimension(s)"
+        )
     if factor <= 0:
         raise RuntimeError(f"{name} expects a positive {argument}, but got {factor}")
 
@@ -72,7 +74,9 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     c, h, w = input._data.shape[-3:]
     for what, n, dim in (("height", h, -2), ("width", w, -1)):
         if n % r:
-            raise RuntimeError(f"pixel_unshuffle expects {what} to be divisible by downscale_factor, but input.size({dim})={n} is not divisible by {r}")
+            raise RuntimeError(
+                f"pixel_unshuffle expects {what} to be divisible by downscale_factor, but input.size({dim})={n} is not divisible by {r}"
+            )
     return _rearranged(input, (c, h // r, r, w // r, r), (0, 2, 4, 1, 3), (c * r * r, h // r, w // r))
 
 
@@ -97,7 +101,9 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     if groups <= 0:
         raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
     if shape[1] % groups:
-        raise RuntimeError(f"Number of channels must be divisible by groups. Got {shape[1]} channels and {groups} groups.")
+        raise RuntimeError(
+            f"Number of channels must be divisible by groups. Got {shape[1]} channels and {groups} groups."
+        )
     view, permute = operators["view"], operators["permute"]
     cut = view(input, (shape[0], groups, shape[1] // groups, *shape[2:]))
     return view(permute(cut, (0, 2, 1, *range(3, len(shape) + 1))), shape)

@@ -114,7 +114,9 @@ def _log_softmax_backward(n: Any, g: Any) -> tuple:
     return (p,)
 
 
-log_softmax_op = operator("log_softmax", half_as_float(_log_softmax_kernel), _log_softmax_rule, shape_like_first, save=("y",))
+log_softmax_op = operator(
+    "log_softmax", half_as_float(_log_softmax_kernel), _log_softmax_rule, shape_like_first, save=("y",)
+)
 log_softmax_op.op.backward = _log_softmax_backward  # type: ignore[attr-defined]
 
 

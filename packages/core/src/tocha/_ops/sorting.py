@@ -62,7 +62,9 @@ def _same(x: Any, *attrs: Any) -> list:
 sort_op = operator("sort", _sort_kernel, _picked_rule, _same, save=("y1",), outputs=2, linear=True)
 
 
-def sort(input: Tensor, *args: Any, dim: Any = None, descending: Any = None, stable: bool = False, out: Any = None) -> Any:
+def sort(
+    input: Tensor, *args: Any, dim: Any = None, descending: Any = None, stable: bool = False, out: Any = None
+) -> Any:
     """Sorted along ``dim`` (last by default), as the named tuple ``(values, indices)``; NaN sorts last.
 
     Example:
@@ -102,7 +104,11 @@ def _topk_kernel(xp: Any, x: Any, dim: int, k: int, largest: bool, ordered: bool
     lead = (slice(None),) * dim
     if xp is np and 0 < k < size // 8 and x.dtype.kind in "fiu" and not (x.dtype.kind == "f" and np.isnan(x).any()):
         # only the best k are sorted; ties are broken by position afterwards
-        part = np.argpartition(-x if largest and x.dtype.kind != "u" else x, k - 1, dim)[lead + (slice(0, k),)] if not (largest and x.dtype.kind == "u") else None
+        part = (
+            np.argpartition(-x if largest and x.dtype.kind != "u" else x, k - 1, dim)[lead + (slice(0, k),)]
+            if not (largest and x.dtype.kind == "u")
+            else None
+        )
         if part is not None:
             part = np.sort(part, dim)
             values = np.take_along_axis(x, part, dim)
@@ -195,7 +201,11 @@ def _mode_index(xp: Any, x: Any, dim: int) -> Any:
     size = values.shape[-1]
     position = xp.arange(size)
     starts = xp.concatenate([xp.ones((*values.shape[:-1], 1), bool), values[..., 1:] != values[..., :-1]], -1)
-    begin = xp.maximum.accumulate(xp.where(starts, position, 0), -1) if xp is np else _running_max(xp, xp.where(starts, position, 0))
+    begin = (
+        xp.maximum.accumulate(xp.where(starts, position, 0), -1)
+        if xp is np
+        else _running_max(xp, xp.where(starts, position, 0))
+    )
     length = position - begin + 1
     best = xp.argmax(length, -1)  # the first place where the longest run is complete
     index = xp.take_along_axis(order, best[..., None], -1)

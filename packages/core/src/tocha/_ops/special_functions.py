@@ -18,7 +18,21 @@ from .constants import number_dtype, ones_as, zeros_as
 from .ternary import where
 from .unary import exp, log
 
-__all__ = ["digamma", "erf", "erfc", "erfinv", "frexp", "i0", "igamma", "igammac", "lgamma", "logit", "mvlgamma", "nan_to_num", "polygamma"]
+__all__ = [
+    "digamma",
+    "erf",
+    "erfc",
+    "erfinv",
+    "frexp",
+    "i0",
+    "igamma",
+    "igammac",
+    "lgamma",
+    "logit",
+    "mvlgamma",
+    "nan_to_num",
+    "polygamma",
+]
 
 
 def scipy_function(xp: Any, name: str) -> Any:
@@ -59,7 +73,13 @@ i1 = special("i1", "i1", lambda g, x, y: g * _i1_slope(x, y, i0(x)), "xy", attac
 i1e = special("i1e", "i1e", lambda g, x, y: g * (_i1_slope(x, y, i0e(x)) - _sign(x) * y), "xy", attach=False)
 ndtr = special("ndtr", "ndtr", lambda g, x: g * (exp(x * x * -0.5) * (1 / math.sqrt(2 * math.pi))), "x", attach=False)
 ndtri = special("ndtri", "ndtri", lambda g, y: g * (exp(y * y * 0.5) * math.sqrt(2 * math.pi)), "y", attach=False)
-log_ndtr = special("log_ndtr", "log_ndtr", lambda g, x: g * (_TWO_BY_ROOT_PI / math.sqrt(2)) / erfcx(x * -math.sqrt(0.5)), "x", attach=False)
+log_ndtr = special(
+    "log_ndtr",
+    "log_ndtr",
+    lambda g, x: g * (_TWO_BY_ROOT_PI / math.sqrt(2)) / erfcx(x * -math.sqrt(0.5)),
+    "x",
+    attach=False,
+)
 bessel_j0 = special("bessel_j0", "j0", attach=False)
 bessel_j1 = special("bessel_j1", "j1", attach=False)
 bessel_y0 = special("bessel_y0", "y0", attach=False)
@@ -131,7 +151,11 @@ def _trigamma(xp: Any, x: Any) -> Any:
 
 
 polygamma_op = operator(
-    "polygamma", half_as_float(_polygamma_kernel), lambda n, g: (g * polygamma_op(n.saved[0], n.attrs[0] + 1),), shape_like_first, save=(0,)
+    "polygamma",
+    half_as_float(_polygamma_kernel),
+    lambda n, g: (g * polygamma_op(n.saved[0], n.attrs[0] + 1),),
+    shape_like_first,
+    save=(0,),
 )
 
 
@@ -180,15 +204,31 @@ def _incomplete_gamma(scipy_name: str) -> Any:
     return half_as_float(kernel)
 
 
-igamma = binary("igamma", _incomplete_gamma("gammainc"), _no_gradient("igamma"), lambda g, a, x: g * _igamma_slope(a, x), ("", "xy"))
-igammac = binary("igammac", _incomplete_gamma("gammaincc"), _no_gradient("igammac"), lambda g, a, x: -g * _igamma_slope(a, x), ("", "xy"))
+igamma = binary(
+    "igamma", _incomplete_gamma("gammainc"), _no_gradient("igamma"), lambda g, a, x: g * _igamma_slope(a, x), ("", "xy")
+)
+igammac = binary(
+    "igammac",
+    _incomplete_gamma("gammaincc"),
+    _no_gradient("igammac"),
+    lambda g, a, x: -g * _igamma_slope(a, x),
+    ("", "xy"),
+)
 
 
 def _zeta_kernel(xp: Any, x: Any, q: Any) -> Any:
     return scipy_function(xp, "zeta")(x, q)
 
 
-zeta = binary("zeta", half_as_float(_zeta_kernel), _no_gradient("zeta"), lambda g, x, q: g * (-x * zeta(x + 1, q)), ("", "xy"), result="float", attach=False)
+zeta = binary(
+    "zeta",
+    half_as_float(_zeta_kernel),
+    _no_gradient("zeta"),
+    lambda g, x, q: g * (-x * zeta(x + 1, q)),
+    ("", "xy"),
+    result="float",
+    attach=False,
+)
 
 
 def _xlog1py_kernel(xp: Any, x: Any, y: Any) -> Any:
@@ -202,7 +242,15 @@ def _xlog1py_dx(g: Any, x: Any, y: Any) -> Any:
     return where((x == 0) & (y <= -1), zeros_as(g), g * log1p(y))
 
 
-xlog1py = binary("xlog1py", half_as_float(_xlog1py_kernel), _xlog1py_dx, lambda g, x, y: g * (x / (y + 1)), ("xy", "xy"), result="float", attach=False)
+xlog1py = binary(
+    "xlog1py",
+    half_as_float(_xlog1py_kernel),
+    _xlog1py_dx,
+    lambda g, x, y: g * (x / (y + 1)),
+    ("xy", "xy"),
+    result="float",
+    attach=False,
+)
 
 
 # ---------------------------------------------------------------- compositions and the rest
@@ -211,7 +259,9 @@ xlog1py = binary("xlog1py", half_as_float(_xlog1py_kernel), _xlog1py_dx, lambda 
 def _entr_kernel(xp: Any, x: Any) -> Any:
     positive = x > 0
     safe = xp.where(positive, x, xp.ones_like(x))
-    return xp.where(x != x, x, xp.where(positive, -x * xp.log(safe), xp.where(x == 0, xp.zeros_like(x), xp.full_like(x, -np.inf))))
+    return xp.where(
+        x != x, x, xp.where(positive, -x * xp.log(safe), xp.where(x == 0, xp.zeros_like(x), xp.full_like(x, -np.inf)))
+    )
 
 
 entr = unary("entr", half_as_float(_entr_kernel), lambda g, x: g * (-log(x) - 1), "x", attach=False)
@@ -226,7 +276,9 @@ def logit(input: Tensor, eps: float | None = None, *, out: Any = None) -> Tensor
     return result if out is None else store(out, result)
 
 
-def nan_to_num(input: Tensor, nan: float | None = 0.0, posinf: float | None = None, neginf: float | None = None, *, out: Any = None) -> Tensor:
+def nan_to_num(
+    input: Tensor, nan: float | None = 0.0, posinf: float | None = None, neginf: float | None = None, *, out: Any = None
+) -> Tensor:
     """NaN and infinities replaced by numbers (infinities by the dtype's extremes where nothing is given)."""
     from .._core import dtypes
     from .logic import isinf, isnan
@@ -267,7 +319,15 @@ def _frexp_rule(n: Any, g: Any) -> tuple:
     return (value * pow(ones_as(value) * 2, operators["cast"](exponent, number_dtype(value)) * -1),)
 
 
-frexp_op = operator("frexp", half_as_float(_frexp_kernel), _frexp_rule, lambda x: [(x.shape, x.dtype), (x.shape, np.dtype(np.int32))], save=("y1",), outputs=2, linear=True)
+frexp_op = operator(
+    "frexp",
+    half_as_float(_frexp_kernel),
+    _frexp_rule,
+    lambda x: [(x.shape, x.dtype), (x.shape, np.dtype(np.int32))],
+    save=("y1",),
+    outputs=2,
+    linear=True,
+)
 
 
 def frexp(input: Tensor, *, out: Any = None) -> Any:

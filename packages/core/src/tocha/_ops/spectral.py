@@ -15,15 +15,23 @@ from .creation import ones, resolve_dtype
 __all__ = ["bartlett_window", "blackman_window", "hamming_window", "hann_window", "istft", "kaiser_window", "stft"]
 
 
-def _framed(n_fft: int, hop_length: int | None, win_length: int | None, window: Tensor | None, like: Tensor, name: str) -> tuple[int, int, Tensor]:
+def _framed(
+    n_fft: int, hop_length: int | None, win_length: int | None, window: Tensor | None, like: Tensor, name: str
+) -> tuple[int, int, Tensor]:
     hop = n_fft // 4 if hop_length is None else hop_length
     length = n_fft if win_length is None else win_length
     if hop <= 0:
-        raise RuntimeError(f"{name}(n_fft={n_fft}, hop_length={hop}, win_length={length}): expected hop_length > 0, but got hop_length={hop}")
+        raise RuntimeError(
+            f"{name}(n_fft={n_fft}, hop_length={hop}, win_length={length}): expected hop_length > 0, but got hop_length={hop}"
+        )
     if not 0 < length <= n_fft:
-        raise RuntimeError(f"{name}(n_fft={n_fft}, hop_length={hop}, win_length={length}): expected 0 < win_length <= n_fft, but got win_length={length}")
+        raise RuntimeError(
+            f"{name}(n_fft={n_fft}, hop_length={hop}, win_length={length}): expected 0 < win_length <= n_fft, but got win_length={length}"
+        )
     if window is not None and tuple(window._data.shape) != (length,):
-        raise RuntimeError(f"{name}: expected a 1D window tensor of size equal to win_length={length}, but got window with size {list(window._data.shape)}")
+        raise RuntimeError(
+            f"{name}: expected a 1D window tensor of size equal to win_length={length}, but got window with size {list(window._data.shape)}"
+        )
     if window is None:
         window = ones(length, dtype=dtypes.of(like._data.dtype).to_real(), device=like.device)
     left = (n_fft - length) // 2
@@ -45,7 +53,9 @@ def stft(
 
     if return_complex is None:
         if input._data.dtype.kind != "c" and (window is None or window._data.dtype.kind != "c"):
-            raise RuntimeError("stft requires the return_complex parameter be given for real inputs, and will further require that return_complex=True in a future PyTorch release.")
+            raise RuntimeError(
+                "stft requires the return_complex parameter be given for real inputs, and will further require that return_complex=True in a future PyTorch release."
+            )
         return_complex = True
     ndim = len(input._data.shape)
     if ndim not in (1, 2):
@@ -78,7 +88,9 @@ def istft(
     from ..fft import ifft, irfft
 
     if input._data.dtype.kind != "c":
-        raise RuntimeError("istft requires a complex-valued input tensor matching the output from stft with return_complex=True.")
+        raise RuntimeError(
+            "istft requires a complex-valued input tensor matching the output from stft with return_complex=True."
+        )
     ndim = len(input._data.shape)
     if ndim not in (2, 3):
         raise RuntimeError(f"istft: expected a tensor with 2 or 3 dimensions, but got {ndim}")
@@ -86,9 +98,13 @@ def istft(
     bins, frames = x._data.shape[-2:]
     half = bins != n_fft if onesided is None else onesided
     if half and bins != n_fft // 2 + 1:
-        raise RuntimeError(f"istft: expected the frequency dimension (3rd to the last) of the input tensor to match n_fft / 2 + 1 when onesided=True, but got {bins}")
+        raise RuntimeError(
+            f"istft: expected the frequency dimension (3rd to the last) of the input tensor to match n_fft / 2 + 1 when onesided=True, but got {bins}"
+        )
     if not half and bins != n_fft:
-        raise RuntimeError(f"istft: expected the frequency dimension (3rd to the last) of the input tensor to match n_fft when onesided=False, but got {bins}")
+        raise RuntimeError(
+            f"istft: expected the frequency dimension (3rd to the last) of the input tensor to match n_fft when onesided=False, but got {bins}"
+        )
     hop, _, w = _framed(n_fft, hop_length, win_length, window, input, "istft")
     norm = "ortho" if normalized else None
     spectra = x.transpose(-1, -2)
@@ -103,10 +119,15 @@ def istft(
     stop = start + length if length is not None else total - n_fft // 2 if center else total
     signal, envelope = signal[:, start:stop], envelope[:, start:stop]
     if envelope._data.size and not bool((envelope.abs() > 1e-11).all()):
-        raise RuntimeError("istft: window overlap add min: 1; the window sums to zero somewhere, so the signal cannot be recovered")
+        raise RuntimeError(
+            "istft: window overlap add min: 1; the window sums to zero somewhere, so the signal cannot be recovered"
+        )
     result = signal / envelope
     if length is not None and stop > total:
-        warnings.warn("The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. Please check your center and hop_length settings", stacklevel=2)
+        warnings.warn(
+            "The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. Please check your center and hop_length settings",
+            stacklevel=2,
+        )
         shape = (result._data.shape[0], length)
         result = operators["slice_pad"](result, shape, (slice(None), slice(0, result._data.shape[1])))
     return result.squeeze(0) if ndim == 2 else result
@@ -128,11 +149,22 @@ def _legacy(name: str, n: int, periodic: bool, dtype: Any, device: Any, requires
         raise RuntimeError(f"{name}_window requires non-negative window_length, got window_length={n}")
     d = dtypes.of(resolve_dtype(dtype))
     wide = d if d.name in ("float32", "float64") else dtypes.float32
-    made = getattr(windows, name)(n, sym=not periodic, dtype=wide, device=device, requires_grad=requires_grad, **options)
+    made = getattr(windows, name)(
+        n, sym=not periodic, dtype=wide, device=device, requires_grad=requires_grad, **options
+    )
     return made if wide is d else made.to(d)
 
 
-def hann_window(window_length: int, periodic: bool = True, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+def hann_window(
+    window_length: int,
+    periodic: bool = True,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
     """The Hann window."""
     return _legacy("hann", window_length, periodic, dtype, device, requires_grad)
 
@@ -143,12 +175,30 @@ def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.5
     return _legacy("general_cosine", window_length, periodic, dtype, device, requires_grad, a=[alpha, beta])
 
 
-def blackman_window(window_length: int, periodic: bool = True, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+def blackman_window(
+    window_length: int,
+    periodic: bool = True,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
     """The Blackman window."""
     return _legacy("blackman", window_length, periodic, dtype, device, requires_grad)
 
 
-def bartlett_window(window_length: int, periodic: bool = True, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+def bartlett_window(
+    window_length: int,
+    periodic: bool = True,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
     """The Bartlett window."""
     return _legacy("bartlett", window_length, periodic, dtype, device, requires_grad)
 

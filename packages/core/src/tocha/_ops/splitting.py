@@ -73,7 +73,14 @@ def split_at(input: Tensor, dim: int, sizes: tuple) -> tuple[Tensor, ...]:
         e = edge(input)
         if e is not None:
             node = Node()
-            node.op, node.edges, node.attrs, node.saved, node.aux, node.counters = _split, (e,), (dim, sizes), (), None, None
+            node.op, node.edges, node.attrs, node.saved, node.aux, node.counters = (
+                _split,
+                (e,),
+                (dim, sizes),
+                (),
+                None,
+                None,
+            )
             node.shape, node.seq = input._data.shape, next_sequence()
             mode = recording()
             if mode is not True:
@@ -96,7 +103,9 @@ def split_at(input: Tensor, dim: int, sizes: tuple) -> tuple[Tensor, ...]:
     return tuple(parts)
 
 
-def split(tensor: Tensor, split_size_or_sections: Any = None, dim: int = 0, *, split_size: Any = None) -> tuple[Tensor, ...]:
+def split(
+    tensor: Tensor, split_size_or_sections: Any = None, dim: int = 0, *, split_size: Any = None
+) -> tuple[Tensor, ...]:
     """Views of consecutive parts along ``dim``: of one size (the last may be smaller), or of the given sizes.
 
     Example:
@@ -133,7 +142,9 @@ def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Ten
     total: Any = 0
     for s in split_sizes:
         if s < 0:
-            raise RuntimeError(f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(split_sizes)}")
+            raise RuntimeError(
+                f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(split_sizes)}"
+            )
         total = total + s
     if not (total == input._data.shape[dim]):
         raise RuntimeError(
@@ -157,7 +168,9 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     return split(input, size, dim)
 
 
-def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0, *, indices: Any = None, sections: Any = None) -> tuple[Tensor, ...]:
+def tensor_split(
+    input: Tensor, indices_or_sections: Any, dim: int = 0, *, indices: Any = None, sections: Any = None
+) -> tuple[Tensor, ...]:
     """Views along ``dim``: that many parts of nearly equal size, or the parts between the given indices."""
     where = next(v for v in (indices_or_sections, indices, sections) if v is not None)
     dim = _dim_of(input, dim, "tensor_split")
@@ -178,9 +191,13 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0, *, indic
 
 def _fixed_split(input: Tensor, where: Any, dim: int, name: str, least: int) -> tuple[Tensor, ...]:
     if len(input._data.shape) < least:
-        raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension{'s' if least > 1 else ''}, but got a tensor with {len(input._data.shape)} dimensions!")
+        raise RuntimeError(
+            f"torch.{name} requires a tensor with at least {least} dimension{'s' if least > 1 else ''}, but got a tensor with {len(input._data.shape)} dimensions!"
+        )
     if isinstance(where, int) and (where == 0 or input._data.shape[dim] % where):
-        raise RuntimeError(f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {input._data.shape[dim]} is not divisible by the split_size {where}!")
+        raise RuntimeError(
+            f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {input._data.shape[dim]} is not divisible by the split_size {where}!"
+        )
     return tensor_split(input, where, dim)
 
 
@@ -294,10 +311,19 @@ def _diagonal_backward_kernel(xp: Any, g: Any, shape: tuple, offset: int, dim1: 
 
 
 diagonal_op = operator(
-    "diagonal", _diagonal_kernel, lambda n, g: (diagonal_backward(g, n.shape, *n.attrs),), _diagonal_infer, view=True, linear=True
+    "diagonal",
+    _diagonal_kernel,
+    lambda n, g: (diagonal_backward(g, n.shape, *n.attrs),),
+    _diagonal_infer,
+    view=True,
+    linear=True,
 )
 diagonal_backward = operator(
-    "diagonal_backward", _diagonal_backward_kernel, lambda n, g: (diagonal_op(g, *n.attrs[1:]),), lambda g, shape, *rest: (shape, g.dtype), linear=True
+    "diagonal_backward",
+    _diagonal_backward_kernel,
+    lambda n, g: (diagonal_op(g, *n.attrs[1:]),),
+    lambda g, shape, *rest: (shape, g.dtype),
+    linear=True,
 )
 
 operators["diagonal"], operators["diagonal_backward"] = diagonal_op, diagonal_backward
@@ -330,12 +356,19 @@ unfold_op = operator(
     "unfold",
     _windows,
     lambda n, g: (unfold_backward(g, n.shape, *n.attrs),),
-    lambda x, dim, size, step: ((*x.shape[:dim], (x.shape[dim] - size) // step + 1, *x.shape[dim + 1 :], size) if x.shape else (size,), x.dtype),
+    lambda x, dim, size, step: (
+        (*x.shape[:dim], (x.shape[dim] - size) // step + 1, *x.shape[dim + 1 :], size) if x.shape else (size,),
+        x.dtype,
+    ),
     view=True,
     linear=True,
 )
 unfold_backward = operator(
-    "unfold_backward", _windows_backward_kernel, lambda n, g: (unfold_op(g, *n.attrs[1:]),), lambda g, shape, *rest: (shape, g.dtype), linear=True
+    "unfold_backward",
+    _windows_backward_kernel,
+    lambda n, g: (unfold_op(g, *n.attrs[1:]),),
+    lambda g, shape, *rest: (shape, g.dtype),
+    linear=True,
 )
 
 
@@ -377,7 +410,21 @@ split_copy, unbind_copy = _copied(split, "split_copy"), _copied(unbind, "unbind_
 split_with_sizes_copy = _copied(split_with_sizes, "split_with_sizes_copy")
 unsafe_split, unsafe_chunk, unsafe_split_with_sizes = split, chunk, split_with_sizes
 
-for _fn in (split, split_with_sizes, chunk, tensor_split, hsplit, vsplit, dsplit, select, unbind, narrow, narrow_copy, diagonal, unfold):
+for _fn in (
+    split,
+    split_with_sizes,
+    chunk,
+    tensor_split,
+    hsplit,
+    vsplit,
+    dsplit,
+    select,
+    unbind,
+    narrow,
+    narrow_copy,
+    diagonal,
+    unfold,
+):
     method(_fn)
 method(split, "unsafe_split")
 method(chunk, "unsafe_chunk")

@@ -27,11 +27,15 @@ def _out(result: Tensor, out: Any) -> Tensor:
 # ---------------------------------------------------------------- quantiles
 
 
-def _quantile(input: Tensor, q: Any, dim: int | None, keepdim: bool, interpolation: str, ignore_nan: bool, out: Any, name: str) -> Tensor:
+def _quantile(
+    input: Tensor, q: Any, dim: int | None, keepdim: bool, interpolation: str, ignore_nan: bool, out: Any, name: str
+) -> Tensor:
     if input._data.dtype.kind != "f" or input._data.dtype.itemsize < 4:
         raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
     if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
-        raise RuntimeError(f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}")
+        raise RuntimeError(
+            f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
+        )
     scalar = not isinstance(q, Tensor)
     if scalar:
         if not 0 <= q <= 1:
@@ -84,12 +88,28 @@ def _quantile(input: Tensor, q: Any, dim: int | None, keepdim: bool, interpolati
     return _out(result, out)
 
 
-def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear", out: Any = None) -> Tensor:
+def quantile(
+    input: Tensor,
+    q: Any,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: Any = None,
+) -> Tensor:
     """The ``q``-th quantiles (in [0, 1]) along ``dim``; several ``q`` give a leading dimension."""
     return _quantile(input, q, dim, keepdim, interpolation, False, out, "quantile")
 
 
-def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear", out: Any = None) -> Tensor:
+def nanquantile(
+    input: Tensor,
+    q: Any,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: Any = None,
+) -> Tensor:
     """``quantile`` of the elements that are not NaN."""
     return _quantile(input, q, dim, keepdim, interpolation, True, out, "quantile")
 
@@ -97,10 +117,14 @@ def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = F
 # ---------------------------------------------------------------- covariance
 
 
-def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
+def cov(
+    input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
+) -> Tensor:
     """The covariance matrix of variables in rows and observations in columns."""
     if len(input._data.shape) > 2:
-        raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {len(input._data.shape)} dimensions")
+        raise RuntimeError(
+            f"cov(): expected input to have two or fewer dimensions but got an input with {len(input._data.shape)} dimensions"
+        )
     x = reshape(input, 1, -1) if len(input._data.shape) < 2 else input
     single = x._data.shape[0] == 1
     if x._data.dtype.kind in "biu":
@@ -145,7 +169,15 @@ def corrcoef(input: Tensor) -> Tensor:
 # ---------------------------------------------------------------- differences and integrals
 
 
-def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Any = None) -> Tensor:
+def diff(
+    input: Tensor,
+    n: int = 1,
+    dim: int = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
+    *,
+    out: Any = None,
+) -> Tensor:
     """The differences of neighbours along ``dim``, ``n`` times."""
     if not input._data.shape:
         raise RuntimeError("diff expects input to be at least one-dimensional")
@@ -154,7 +186,11 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
     d = wrap_dim(dim, len(input._data.shape))
     if n == 0:
         return _out(input.clone(), out)  # type: ignore[attr-defined]
-    x = cat([t for t in (prepend, input, append) if t is not None], d) if prepend is not None or append is not None else input
+    x = (
+        cat([t for t in (prepend, input, append) if t is not None], d)
+        if prepend is not None or append is not None
+        else input
+    )
     if n > x._data.shape[d]:
         x = x.narrow(d, 0, 0)  # type: ignore[attr-defined]
         return _out(x.clone(), out)
@@ -178,7 +214,9 @@ def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: in
     else:
         steps = list(spacing)
     if len(steps) != len(dims):
-        raise RuntimeError(f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to 'self.dim() = {ndim}', but got a list of length {len(steps)}")
+        raise RuntimeError(
+            f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to 'self.dim() = {ndim}', but got a list of length {len(steps)}"
+        )
     x = input if input._data.dtype.kind in "fcV" else input.to(dtypes.get_default_dtype())  # type: ignore[attr-defined]
     for d in dims:
         if x._data.shape[d] < edge_order + 1:
@@ -200,14 +238,29 @@ def _gradient(x: Tensor, spacing: Any, d: int, edge_order: int) -> Tensor:
     shape = [-1 if i == d else 1 for i in range(len(x._data.shape))]
     h = reshape(spacing[1:] - spacing[:-1], *shape)  # type: ignore[index]
     h1, h2 = h.narrow(d, 0, n - 2), h.narrow(d, 1, n - 2)  # type: ignore[attr-defined]
-    inner = part(0, n - 2) * (-h2 / (h1 * (h1 + h2))) + part(1, n - 2) * ((h2 - h1) / (h1 * h2)) + part(2, n - 2) * (h1 / (h2 * (h1 + h2)))
+    inner = (
+        part(0, n - 2) * (-h2 / (h1 * (h1 + h2)))
+        + part(1, n - 2) * ((h2 - h1) / (h1 * h2))
+        + part(2, n - 2) * (h1 / (h2 * (h1 + h2)))
+    )
     if edge_order == 1:
-        first, last = (part(1, 1) - part(0, 1)) / h.narrow(d, 0, 1), (part(n - 1, 1) - part(n - 2, 1)) / h.narrow(d, n - 2, 1)  # type: ignore[attr-defined]
+        first, last = (
+            (part(1, 1) - part(0, 1)) / h.narrow(d, 0, 1),
+            (part(n - 1, 1) - part(n - 2, 1)) / h.narrow(d, n - 2, 1),
+        )  # type: ignore[attr-defined]
         return cat([first, inner, last], d)
     a, b = h.narrow(d, 0, 1), h.narrow(d, 1, 1)  # type: ignore[attr-defined]
-    first = part(0, 1) * (-(a * 2 + b) / (a * (a + b))) + part(1, 1) * ((a + b) / (a * b)) - part(2, 1) * (a / (b * (a + b)))
+    first = (
+        part(0, 1) * (-(a * 2 + b) / (a * (a + b)))
+        + part(1, 1) * ((a + b) / (a * b))
+        - part(2, 1) * (a / (b * (a + b)))
+    )
     a, b = h.narrow(d, n - 3, 1), h.narrow(d, n - 2, 1)  # type: ignore[attr-defined]
-    last = part(n - 3, 1) * (b / (a * (a + b))) - part(n - 2, 1) * ((a + b) / (a * b)) + part(n - 1, 1) * ((b * 2 + a) / (b * (a + b)))
+    last = (
+        part(n - 3, 1) * (b / (a * (a + b)))
+        - part(n - 2, 1) * ((a + b) / (a * b))
+        + part(n - 1, 1) * ((b * 2 + a) / (b * (a + b)))
+    )
     return cat([first, inner, last], d)
 
 
@@ -264,7 +317,9 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float, *, out: Any = None
         raise RuntimeError("renorm: expected maxnorm to be >= 0")
     d = wrap_dim(dim, len(input._data.shape))
     if len(input._data.shape) < 2:
-        raise RuntimeError("renorm: input needs at least 2 dimensions, got " + str(len(input._data.shape)) + " dimensions")
+        raise RuntimeError(
+            "renorm: input needs at least 2 dimensions, got " + str(len(input._data.shape)) + " dimensions"
+        )
     norm = vector_norm(input, p, dim=[i for i in range(len(input._data.shape)) if i != d], keepdim=True)
     scale = operators["where"](norm > maxnorm, maxnorm / (norm + 1e-7), 1.0)
     return _out(input * scale.to(input.dtype), out)
@@ -305,7 +360,9 @@ def block_diag(*tensors: Any) -> Tensor:
     blocks = [reshape(t, 1, -1) if len(t._data.shape) < 2 else t for t in tensors]
     for i, b in enumerate(blocks):
         if len(b._data.shape) > 2:
-            raise RuntimeError(f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {len(b._data.shape)} dimensions")
+            raise RuntimeError(
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {len(b._data.shape)} dimensions"
+            )
     d = common_dtype(blocks)
     width = sum(b._data.shape[1] for b in blocks)
     rows, start = [], 0

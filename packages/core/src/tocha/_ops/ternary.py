@@ -16,7 +16,20 @@ from .._core.templates import common_dtype
 from .._core.tensor import Tensor, wrap
 from .constants import zeros_as
 
-__all__ = ["addcdiv", "addcmul", "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_", "lerp", "where"]
+__all__ = [
+    "addcdiv",
+    "addcmul",
+    "clamp",
+    "clamp_",
+    "clamp_max",
+    "clamp_max_",
+    "clamp_min",
+    "clamp_min_",
+    "clip",
+    "clip_",
+    "lerp",
+    "where",
+]
 
 
 def _where_rule(n: Any, g: Any) -> tuple:
@@ -32,7 +45,10 @@ _where = operator(
     "where",
     lambda xp, c, x, y, sx, sy: xp.where(c, x, y),
     _where_rule,
-    lambda c, x, y, sx, sy: (_shapes(c.shape, getattr(x, "shape", ()), getattr(y, "shape", ())), getattr(x, "dtype", None) or y.dtype),
+    lambda c, x, y, sx, sy: (
+        _shapes(c.shape, getattr(x, "shape", ()), getattr(y, "shape", ())),
+        getattr(x, "dtype", None) or y.dtype,
+    ),
     arity=3,
     save=(0,),
     linear=True,
@@ -78,13 +94,17 @@ def where(condition: Any, input: Any = None, other: Any = None, *, out: Any = No
     """
     if not isinstance(condition, Tensor):
         if not any(isinstance(v, Tensor) for v in (input, other)):
-            return where_op(condition, *[v if hasattr(v, "shape") else np.asarray(v) for v in (input, other)])  # raw arrays and traced values, inside rules
+            return where_op(
+                condition, *[v if hasattr(v, "shape") else np.asarray(v) for v in (input, other)]
+            )  # raw arrays and traced values, inside rules
         raise TypeError(f"where(): argument 'condition' (position 1) must be Tensor, not {type(condition).__name__}")
     if input is None and other is None:
         return operators["nonzero"](condition)
     if condition._data.dtype.kind != "b":
         if condition._data.dtype != np.uint8:
-            raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}")
+            raise RuntimeError(
+                f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}"
+            )
         condition = operators["cast"](condition, dtypes.NP_BOOL)
     if not isinstance(input, Tensor) and not isinstance(other, Tensor):
         d = common_dtype((input, other))

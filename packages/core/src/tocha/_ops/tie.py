@@ -12,7 +12,9 @@ from typing import Any
 from .._core.families import operator
 from .._core.tensor import Tensor
 
-_tie = operator("tie", lambda xp, y, x: y, lambda n, g: (g, None), lambda y, x: (y.shape, y.dtype), arity=2, linear=True)
+_tie = operator(
+    "tie", lambda xp, y, x: y, lambda n, g: (g, None), lambda y, x: (y.shape, y.dtype), arity=2, linear=True
+)
 
 
 def tied(y: Any, x: Any) -> Any:

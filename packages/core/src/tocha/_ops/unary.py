@@ -31,7 +31,12 @@ def _negative(xp: Any, x: Any) -> Any:
 
 neg = unary("neg", _negative, lambda g: -g, floating=False, linear=True)
 exp = unary("exp", "exp", lambda g, y: g * y, "y")
-exp2 = unary("exp2", lambda xp, x: xp.exp2(x) if x.dtype.kind != "c" else xp.exp(x * math.log(2)), lambda g, y: g * y * math.log(2), "y")
+exp2 = unary(
+    "exp2",
+    lambda xp, x: xp.exp2(x) if x.dtype.kind != "c" else xp.exp(x * math.log(2)),
+    lambda g, y: g * y * math.log(2),
+    "y",
+)
 expm1 = unary("expm1", "expm1", lambda g, y: g * (y + 1), "y")
 log = unary("log", "log", lambda g, x: g / x, "x")
 log2 = unary("log2", "log2", lambda g, x: g / (x * math.log(2)), "x")
@@ -114,7 +119,9 @@ def _sgn_rule(g: Any, x: Any, y: Any) -> Any:
 
 
 sgn = unary("sgn", _sgn_kernel, _sgn_rule, "xy", floating=False, linear=True)
-sign = unary("sign", lambda xp, x: xp.sign(x) if x.dtype.kind != "b" else x.copy(), lambda g: zeros_as(g), floating=False)
+sign = unary(
+    "sign", lambda xp, x: xp.sign(x) if x.dtype.kind != "b" else x.copy(), lambda g: zeros_as(g), floating=False
+)
 
 
 def _abs_rule(g: Any, x: Any) -> Any:
@@ -129,7 +136,9 @@ def _abs_infer_dtype(x: Any) -> Any:
     return dtypes.of(x.dtype).to_real().np
 
 
-abs = unary("abs", lambda xp, x: xp.abs(x) if x.dtype.kind != "b" else x.copy(), _abs_rule, "x", floating=False, linear=True)
+abs = unary(
+    "abs", lambda xp, x: xp.abs(x) if x.dtype.kind != "b" else x.copy(), _abs_rule, "x", floating=False, linear=True
+)
 abs.op.infer = lambda x: (x.shape, _abs_infer_dtype(x))  # type: ignore[attr-defined]
 
 
@@ -151,7 +160,16 @@ def positive(input: Tensor) -> Tensor:
 
 absolute, negative = abs, neg
 arccos, arcsin, arctan, arccosh, arcsinh, arctanh = acos, asin, atan, acosh, asinh, atanh
-_ALIASES = {"absolute": abs, "negative": neg, "arccos": acos, "arcsin": asin, "arctan": atan, "arccosh": acosh, "arcsinh": asinh, "arctanh": atanh}
+_ALIASES = {
+    "absolute": abs,
+    "negative": neg,
+    "arccos": acos,
+    "arcsin": asin,
+    "arctan": atan,
+    "arccosh": acosh,
+    "arcsinh": asinh,
+    "arctanh": atanh,
+}
 for _name, _fn in _ALIASES.items():
     method(_fn, _name)
     inplace_method(_fn, _name + "_")

@@ -13,7 +13,9 @@ from .pixels import unpool
 from .pooling_checks import batched, integers, unbatched
 
 
-def max_unpool(nd: int, input: Any, indices: Any, kernel_size: Any, stride: Any, padding: Any, output_size: Any) -> Tensor:
+def max_unpool(
+    nd: int, input: Any, indices: Any, kernel_size: Any, stride: Any, padding: Any, output_size: Any
+) -> Tensor:
     """``input`` ``(N, C, *in)`` scattered to flat positions ``indices`` of a ``(N, C, *out)`` tensor of zeros.
 
     Raises:
@@ -53,7 +55,9 @@ def _unpooled_size(sizes: Any, kernel: tuple, stride: tuple, padding: tuple, out
     if len(wanted) == nd + 2:
         wanted = wanted[2:]
     if len(wanted) != nd:
-        raise ValueError(f"output_size should be a sequence containing {nd} or {nd + 2} elements, but it has a length of '{len(wanted)}'")
+        raise ValueError(
+            f"output_size should be a sequence containing {nd} or {nd + 2} elements, but it has a length of '{len(wanted)}'"
+        )
     for d in range(nd):
         low, high = natural[d] - stride[d], natural[d] + stride[d]
         if not low < wanted[d] < high:
@@ -69,4 +73,6 @@ def _check_positions(indices: Tensor, size: tuple) -> None:
     bad = raw[(raw < 0) | (raw >= limit)]
     if bad.size:
         sizes = "x".join(map(str, (1, *size) if len(size) == 1 else size))
-        raise RuntimeError(f"Found an invalid max index: {int(bad.reshape(-1)[0])} (output volumes are of size {sizes})")
+        raise RuntimeError(
+            f"Found an invalid max index: {int(bad.reshape(-1)[0])} (output volumes are of size {sizes})"
+        )

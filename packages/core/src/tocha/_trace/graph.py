@@ -265,7 +265,9 @@ class Graph:
                     f"expected input {value}, that is {list(expected_shape)} for {sizes or 'a fixed shape'}, "
                     f"got {list(array.shape)}"
                 )
-        missing = [name for name, symbol in self.environment.symbols.items() if name not in known and symbol.hint is not None]
+        missing = [
+            name for name, symbol in self.environment.symbols.items() if name not in known and symbol.hint is not None
+        ]
         if missing:
             raise RuntimeError(f"no input has {', '.join(missing)} as a size: pass symbols={{{missing[0]!r}: ...}}")
         broken = self.environment.violations(known)

@@ -201,7 +201,8 @@ class Environment:
         broken = [
             f"{symbol}, got {values[symbol.name]}"
             for symbol in self.symbols.values()
-            if symbol.name in values and not symbol.minimum <= values[symbol.name] <= (math.inf if symbol.maximum is None else symbol.maximum)
+            if symbol.name in values
+            and not symbol.minimum <= values[symbol.name] <= (math.inf if symbol.maximum is None else symbol.maximum)
         ]
         return broken or [str(guard) for guard in self.guards if not guard.holds(values)]
 

@@ -83,12 +83,18 @@ def grad(
     """
     outs, targets = _sequence(outputs), _sequence(inputs)
     if allow_unused is False and materialize_grads:
-        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
     for t in targets:
         if not isinstance(t, Tensor):
             raise TypeError(f"grad(): argument 'inputs' must be Tensors, got {type(t).__name__}")
     results: Any = engine.run(
-        _seeds(outs, grad_outputs, create_graph), create_graph if retain_graph is None else retain_graph, create_graph, targets, False
+        _seeds(outs, grad_outputs, create_graph),
+        create_graph if retain_graph is None else retain_graph,
+        create_graph,
+        targets,
+        False,
     )
     if materialize_grads:
         from .._ops.creation import zeros_like

@@ -25,7 +25,15 @@ alias_op = Op("alias", lambda xp, x: x, lambda n, g: (g,), lambda x: (x.shape, x
 def alias(x: Tensor) -> Tensor:
     """A tensor over the memory of ``x`` whose gradient flows to ``x``."""
     n = Node()
-    n.op, n.edges, n.saved, n.attrs, n.aux, n.shape, n.counters = alias_op, (edge(x),), (), (), None, x._data.shape, None
+    n.op, n.edges, n.saved, n.attrs, n.aux, n.shape, n.counters = (
+        alias_op,
+        (edge(x),),
+        (),
+        (),
+        None,
+        x._data.shape,
+        None,
+    )
     n.seq = next_sequence()
     t = wrap(x._data, n)
     t._counter = counter(x)
@@ -74,12 +82,27 @@ def level() -> Iterator[None]:
         yield
 
 
-def gradients(outputs: Sequence[Tensor], inputs: Sequence[Tensor], cotangents: Sequence[Any] | None, create: bool, retain: bool = True) -> list[Tensor | None]:
+def gradients(
+    outputs: Sequence[Tensor],
+    inputs: Sequence[Tensor],
+    cotangents: Sequence[Any] | None,
+    create: bool,
+    retain: bool = True,
+) -> list[Tensor | None]:
     """``autograd.grad`` that takes outputs without history, and gives None for inputs they do not depend on."""
     pairs = [(o, None if cotangents is None else cotangents[i]) for i, o in enumerate(outputs) if edge(o) is not None]
     if not pairs:
         return [None] * len(inputs)
-    return list(grad([o for o, _ in pairs], inputs, [c for _, c in pairs], retain_graph=retain, create_graph=create, allow_unused=True))
+    return list(
+        grad(
+            [o for o, _ in pairs],
+            inputs,
+            [c for _, c in pairs],
+            retain_graph=retain,
+            create_graph=create,
+            allow_unused=True,
+        )
+    )
 
 
 class Pushforward:

@@ -57,7 +57,11 @@ class FunctionCtx:
             if kind == "none":
                 tensors.append(None)
                 continue
-            t = wrap(value, pick(node, version) if kind == "output" and node.op.outputs != 1 else node) if kind == "output" else value
+            t = (
+                wrap(value, pick(node, version) if kind == "output" and node.op.outputs != 1 else node)
+                if kind == "output"
+                else value
+            )
             if kind == "input" and t._version != version:
                 raise RuntimeError(
                     "one of the variables needed for gradient computation has been modified by an inplace operation: a tensor saved by "
@@ -107,8 +111,15 @@ class _FunctionOp:
         result = tuple(result) if isinstance(result, (tuple, list)) else (result,)
         places = n.attrs
         count = places[1]
-        if len(result) < count and any(r is not None for r in result) or len(result) > count and any(r is not None for r in result[count:]):
-            raise RuntimeError(f"function {self.grad_name} returned an incorrect number of gradients (expected {count}, got {len(result)})")
+        if (
+            len(result) < count
+            and any(r is not None for r in result)
+            or len(result) > count
+            and any(r is not None for r in result[count:])
+        ):
+            raise RuntimeError(
+                f"function {self.grad_name} returned an incorrect number of gradients (expected {count}, got {len(result)})"
+            )
         picked = []
         for place, e, shape in zip(places[0], n.edges, places[2]):
             r = result[place] if place < len(result) else None

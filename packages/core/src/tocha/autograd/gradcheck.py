@@ -75,7 +75,9 @@ def gradcheck(
     args = _tuple(inputs)
     wanted = [a for a in args if isinstance(a, Tensor) and a.requires_grad]
     if not wanted:
-        raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True.")
+        raise ValueError(
+            "gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True."
+        )
 
     def floating() -> list[Tensor]:
         return [o for o in _tuple(func(*args)) if isinstance(o, Tensor) and o._data.dtype.kind in "fc"]
@@ -93,7 +95,9 @@ def gradcheck(
                     continue
                 if not raise_exception:
                     return False
-                part = {1: "the real part of " if out._data.dtype.kind == "c" else "", 1j: "the imaginary part of "}[unit]
+                part = {1: "the real part of " if out._data.dtype.kind == "c" else "", 1j: "the imaginary part of "}[
+                    unit
+                ]
                 raise GradcheckError(
                     f"Jacobian mismatch for {part}output {k} with respect to input {i},\nnumerical:{estimate}\nanalytical:{analytic}\n"
                 )

@@ -51,7 +51,9 @@ def split_aux(result: Any, has_aux: bool, api: str) -> tuple[Any, Any]:
 def check_tensors(leaves: Sequence, api: str) -> None:
     """Refuse an empty output, and leaves that are no tensors."""
     if not leaves or (len(leaves) == 1 and leaves[0] is None):
-        raise RuntimeError(f"{api}: Expected f to be a function that has non-empty output (got output = {list(leaves)})")
+        raise RuntimeError(
+            f"{api}: Expected f to be a function that has non-empty output (got output = {list(leaves)})"
+        )
     for leaf in leaves:
         if not isinstance(leaf, Tensor):
             raise RuntimeError(f"{api}: expected f(*primals) to return only tensors, got unsupported type {type(leaf)}")
@@ -61,4 +63,6 @@ def check_real(api: str, values: Any, what: str) -> None:
     """Refuse complex tensors among ``values``, which are the ``what`` ("inputs" or "outputs") of ``api``."""
     for i, leaf in enumerate(flatten(values)[0]):
         if isinstance(leaf, Tensor) and leaf._data.dtype.kind == "c":
-            raise RuntimeError(f"{api}: Expected all {what} to be real but received complex tensor at flattened input idx: {i}")
+            raise RuntimeError(
+                f"{api}: Expected all {what} to be real but received complex tensor at flattened input idx: {i}"
+            )

@@ -97,13 +97,17 @@ def linearize(func: Callable, *primals: Any) -> tuple[Any, Callable]:
             for what in ("shape", "device", "dtype"):
                 have, want = getattr(t, what), getattr(p, what)
                 if have != want:
-                    raise RuntimeError(f"tangent:{i} with {what} {have} in flattened pytree doesn't match the {what} {want} of the corresponding primal.")
+                    raise RuntimeError(
+                        f"tangent:{i} with {what} {have} in flattened pytree doesn't match the {what} {want} of the corresponding primal."
+                    )
         return unflatten(filled(linear.push(leaves), linear.outputs), linear.output_spec)
 
     return linear.output, jvp_fn
 
 
-def jacfwd(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False, *, randomness: str = "error") -> Callable:
+def jacfwd(
+    func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False, *, randomness: str = "error"
+) -> Callable:
     """A function that gives the Jacobian of ``func`` by forward mode: ``func`` runs once, then one pass an input element.
 
     Shapes and structure are those of :func:`jacrev`.
@@ -143,7 +147,9 @@ def jacfwd(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = F
         for i, out in enumerate(linear.outputs):
             shape = tuple(out._data.shape)
             parts = [
-                stacked([c[i] for c in columns], out.detach(), (leaf._data.size, *shape)).movedim(0, -1).reshape((*shape, *leaf._data.shape))  # type: ignore[attr-defined]
+                stacked([c[i] for c in columns], out.detach(), (leaf._data.size, *shape))
+                .movedim(0, -1)
+                .reshape((*shape, *leaf._data.shape))  # type: ignore[attr-defined]
                 for columns, leaf in zip(pushed, linear.leaves)
             ]
             inner = unflatten(parts, linear.spec)

@@ -43,7 +43,9 @@ def functional_call(
             raise ValueError(f"{repeated} appeared in multiple dictionaries; behavior of functional call is ambiguous")
         state = {k: v for d in parameter_and_buffer_dicts for k, v in d.items()}
     else:
-        raise ValueError(f"Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {type(parameter_and_buffer_dicts)}")
+        raise ValueError(
+            f"Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {type(parameter_and_buffer_dicts)}"
+        )
     return _functional_call(module, state, args, kwargs, tie_weights=tie_weights, strict=strict)
 
 
@@ -67,7 +69,10 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Tensor], dict[s
         raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
     parameters = [dict(m.named_parameters()) for m in models]
     buffers = [dict(m.named_buffers()) for m in models]
-    return ({k: _stacked([p[k] for p in parameters], k) for k in parameters[0]}, {k: _stacked([b[k] for b in buffers], k) for k in buffers[0]})
+    return (
+        {k: _stacked([p[k] for p in parameters], k) for k in parameters[0]},
+        {k: _stacked([b[k] for b in buffers], k) for k in buffers[0]},
+    )
 
 
 def _stacked(tensors: list[Tensor], name: str) -> Tensor:

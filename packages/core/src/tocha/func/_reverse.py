@@ -115,13 +115,17 @@ class _Pullback:
         check_tensors(self.outputs, api)
         for o in self.outputs:
             if o._data.dtype.kind not in "fVc":
-                raise RuntimeError(f"vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {o.dtype}")
+                raise RuntimeError(
+                    f"vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {o.dtype}"
+                )
         self.ids = {id(r) for r in self.roots}
         self.live = leads_beyond(self.outputs, self.ids)
         self.output = unflatten([leave(o, self.ids) for o in self.outputs], self.output_spec)
         self.aux = tree_map(lambda t: leave(t, self.ids), aux)
 
-    def pull(self, cotangents: list, retain: bool = True, create: bool | None = None, only: int | None = None) -> list[Tensor]:
+    def pull(
+        self, cotangents: list, retain: bool = True, create: bool | None = None, only: int | None = None
+    ) -> list[Tensor]:
         """The products with the cotangents of all outputs, or of the one numbered ``only``."""
         outputs = self.outputs if only is None else [self.outputs[only]]
         if create is None:
@@ -214,7 +218,10 @@ def jacrev(
             rows = []
             for unit in basis(out.detach()):
                 rows.append(pullback.pull([unit], only=i))
-            columns = [stacked([r[k] for r in rows], x, (*out._data.shape, *x._data.shape)) for k, x in enumerate(pullback.leaves)]
+            columns = [
+                stacked([r[k] for r in rows], x, (*out._data.shape, *x._data.shape))
+                for k, x in enumerate(pullback.leaves)
+            ]
             jacobians.append(unflatten(columns, pullback.spec))
         result = unflatten(jacobians, pullback.output_spec)
         return (result, pullback.aux) if has_aux else result

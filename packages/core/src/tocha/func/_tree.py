@@ -15,7 +15,11 @@ class Spec:
         self.leaves = 1 if kind is None else sum(c.leaves for c in children)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Spec) and (self.kind, self.context, self.children) == (other.kind, other.context, other.children)
+        return isinstance(other, Spec) and (self.kind, self.context, self.children) == (
+            other.kind,
+            other.context,
+            other.children,
+        )
 
     def __hash__(self) -> int:
         return hash((self.kind, len(self.children)))

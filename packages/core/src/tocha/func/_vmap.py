@@ -128,7 +128,9 @@ def _batch(in_dims: Any, args: tuple, leaves: list, spec: Any, func: Any) -> tup
         if d is None:
             continue
         if not isinstance(d, int):
-            raise ValueError(f"{name}: Got in_dim={d} for an input but in_dim must be either an integer dimension or None.")
+            raise ValueError(
+                f"{name}: Got in_dim={d} for an input but in_dim must be either an integer dimension or None."
+            )
         if not isinstance(x, Tensor):
             raise ValueError(
                 f"{name}: Got in_dim={d} for an input but the input is of type {type(x)}. We cannot vmap over non-Tensor arguments, "
@@ -144,7 +146,9 @@ def _batch(in_dims: Any, args: tuple, leaves: list, spec: Any, func: Any) -> tup
     if not sizes:
         raise ValueError("vmap: Expected at least one Tensor to vmap over")
     if any(s != sizes[0] for s in sizes):
-        raise ValueError(f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension")
+        raise ValueError(
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension"
+        )
     return dims, sizes[0]
 
 
@@ -185,7 +189,9 @@ def _shared(values: list, func: Any) -> Any:
     """The output that all slices gave, where ``out_dims`` says that they gave the same."""
     first = values[0]
     if isinstance(first, Tensor) and not all(v is first or bool((v == first).all()) for v in values):
-        raise ValueError(f"vmap({_name(func)}, ...): `{_name(func)}` can not return a BatchedTensor when out_dim is None")
+        raise ValueError(
+            f"vmap({_name(func)}, ...): `{_name(func)}` can not return a BatchedTensor when out_dim is None"
+        )
     return first
 
 
@@ -193,7 +199,9 @@ def _empty(func: Callable, leaves: list, dims: list, spec: Any, kwargs: dict, ou
     """The outputs for an empty batch, whose shapes an example of zeros tells."""
     state = default_generator.get_state()
     with no_grad():
-        cut = [x if d is None else x.new_zeros([n for i, n in enumerate(x.shape) if i != d]) for x, d in zip(leaves, dims)]
+        cut = [
+            x if d is None else x.new_zeros([n for i, n in enumerate(x.shape) if i != d]) for x, d in zip(leaves, dims)
+        ]
         output = func(*unflatten(cut, spec), **kwargs)
     default_generator.set_state(state)
     found, output_spec = flatten(_stack([output], out_dims, func))

@@ -33,7 +33,9 @@ def check_square(x: Tensor, name: str, argument: str = "A") -> None:
     check_matrix(x, name, argument)
     rows, columns = x._data.shape[-2:]
     if rows != columns:
-        raise RuntimeError(f"{name}: {argument} must be batches of square matrices, but they are {rows} by {columns} matrices")
+        raise RuntimeError(
+            f"{name}: {argument} must be batches of square matrices, but they are {rows} by {columns} matrices"
+        )
 
 
 def infos(x: Tensor) -> Tensor:

@@ -18,11 +18,17 @@ __all__ = ["cholesky", "cholesky_ex", "eig", "eigh", "eigvals", "eigvalsh", "hou
            "ldl_solve", "lu", "lu_factor", "lu_factor_ex", "lu_solve", "qr", "svd", "svdvals"]  # fmt: skip
 
 cholesky_ex_result = named("cholesky_ex", "L", "info")
-eig_result, eigh_result = named("linalg_eig", "eigenvalues", "eigenvectors"), named("linalg_eigh", "eigenvalues", "eigenvectors")
+eig_result, eigh_result = (
+    named("linalg_eig", "eigenvalues", "eigenvectors"),
+    named("linalg_eigh", "eigenvalues", "eigenvectors"),
+)
 svd_result, qr_result = named("linalg_svd", "U", "S", "Vh"), named("linalg_qr", "Q", "R")
 lu_result, lu_factor_result = named("linalg_lu", "P", "L", "U"), named("linalg_lu_factor", "LU", "pivots")
 lu_factor_ex_result = named("linalg_lu_factor_ex", "LU", "pivots", "info")
-ldl_factor_result, ldl_factor_ex_result = named("linalg_ldl_factor", "LD", "pivots"), named("linalg_ldl_factor_ex", "LD", "pivots", "info")
+ldl_factor_result, ldl_factor_ex_result = (
+    named("linalg_ldl_factor", "LD", "pivots"),
+    named("linalg_ldl_factor_ex", "LD", "pivots", "info"),
+)
 
 
 def cholesky(A: Tensor, *, upper: bool = False, out: Any = None) -> Tensor:
@@ -47,7 +53,9 @@ def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
     check_matrix(A, "linalg.qr")
     check_floating(A, "linalg.qr")
     if mode not in ("reduced", "complete", "r"):
-        raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'")
+        raise RuntimeError(
+            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
+        )
     q, r = ops.qr_op(A, "reduced" if mode == "r" else mode)
     return given(qr_result(A.new_empty((0,)) if mode == "r" else q, r), out)  # type: ignore[attr-defined]
 
@@ -164,7 +172,9 @@ def permutation(pivots: Tensor, rows: int, like: Tensor) -> Tensor:
     return made if type(like._data) is np.ndarray else made.to(like.device)  # type: ignore[attr-defined]
 
 
-def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False, out: Any = None) -> Tensor:
+def lu_solve(
+    LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False, out: Any = None
+) -> Tensor:
     """``X`` of ``A @ X = B`` with the factors of ``lu_factor``."""
     check_square(LU, "linalg.lu_solve", "LU")
     p = permutation(pivots, LU._data.shape[-1], LU)
@@ -234,7 +244,9 @@ def householder_product(A: Tensor, tau: Tensor, *, out: Any = None) -> Tensor:
     check_matrix(A, "linalg.householder_product", "input")
     rows, columns = A._data.shape[-2:]
     if columns > rows:
-        raise RuntimeError("torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]")
+        raise RuntimeError(
+            "torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]"
+        )
     k = tau._data.shape[-1]
     lead = A._data.shape[:-2]
     q = tocha.eye(rows, columns, dtype=A.dtype, device=A.device).expand(*lead, rows, columns)

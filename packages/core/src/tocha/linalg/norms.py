@@ -22,7 +22,9 @@ def _cast(x: Tensor, dtype: Any, name: str) -> Tensor:
     return x
 
 
-def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Tensor:
+def vector_norm(
+    x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
+) -> Tensor:
     """The ``ord``-norm of the elements along ``dim`` (None: all); 0 counts, ±inf takes the extreme.
 
     Its gradient at zero is 0 (PyTorch's subgradient).
@@ -34,7 +36,9 @@ def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False,
     empty = [d for d in (range(len(x._data.shape)) if dims is None else dims) if x._data.shape[d] == 0]
     if empty and (ord < 0 or ord == math.inf):
         if dims is None or len(empty) == len(dims):
-            raise RuntimeError(f"linalg.vector_norm cannot compute the {float(ord)} norm on an empty tensor because the operation does not have an identity")
+            raise RuntimeError(
+                f"linalg.vector_norm cannot compute the {float(ord)} norm on an empty tensor because the operation does not have an identity"
+            )
     over: Any = () if dims is None else dims
     half = x._data.dtype.itemsize == 2
     source = x.float() if half else x  # type: ignore[attr-defined]
@@ -74,7 +78,9 @@ def _p_norm(x: Tensor, p: float, over: Any, keepdim: bool) -> Tensor:
     return where(none, 0.0, where(none, 1.0, total).pow(1 / p))
 
 
-def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Tensor:
+def matrix_norm(
+    A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None, out: Any = None
+) -> Tensor:
     """The norm of matrices: "fro", "nuc", ±2 (singular values), ±1 (columns), ±inf (rows)."""
     A = _cast(A, dtype, "linalg.matrix_norm")
     check_matrix(A, "linalg.matrix_norm")
@@ -110,7 +116,9 @@ def _dropped(x: Tensor, *dims: int) -> Tensor:
     return x.squeeze(dims)  # type: ignore[attr-defined]
 
 
-def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, out: Any = None, dtype: Any = None) -> Tensor:
+def norm(
+    A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, out: Any = None, dtype: Any = None
+) -> Tensor:
     """``vector_norm`` or ``matrix_norm``, as ``dim`` and ``ord`` say (neither: the 2-norm of all elements)."""
     if dim is not None:
         dims = (dim,) if isinstance(dim, int) else tuple(dim)
@@ -122,7 +130,9 @@ def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, 
     if ord is not None:
         ndim = len(A._data.shape)
         if ndim not in (1, 2):
-            raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {ndim}D")
+            raise RuntimeError(
+                f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {ndim}D"
+            )
         if ndim == 2:
             return matrix_norm(A, ord, (-2, -1), keepdim, dtype=dtype, out=out)
     return vector_norm(A, 2 if ord is None else ord, None, keepdim, dtype=dtype, out=out)

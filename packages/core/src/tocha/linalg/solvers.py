@@ -67,12 +67,16 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Any = None) -> Tensor
     check_square(A, "linalg.solve")
     check_floating(A, "linalg.solve")
     if A._data.dtype != B._data.dtype:
-        raise RuntimeError(f"linalg.solve: Expected A and B to have the same dtype, but found A of type {A.dtype} and B of type {B.dtype} instead")
+        raise RuntimeError(
+            f"linalg.solve: Expected A and B to have the same dtype, but found A of type {A.dtype} and B of type {B.dtype} instead"
+        )
     vector = _vector_case(A, B)
     b = B.unsqueeze(-1) if vector else B  # type: ignore[attr-defined]
     rows = b._data.shape[-2] if left or vector else b._data.shape[-1]
     if rows != A._data.shape[-1]:
-        raise RuntimeError(f"linalg.solve: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} ({A._data.shape[-2]}x{A._data.shape[-1]} and {b._data.shape[-2]}x{b._data.shape[-1]})")
+        raise RuntimeError(
+            f"linalg.solve: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} ({A._data.shape[-2]}x{A._data.shape[-1]} and {b._data.shape[-2]}x{b._data.shape[-1]})"
+        )
     x = ops.solve_op(A, b) if left else ops.solve_op(A.mT, b.mT).mT  # type: ignore[attr-defined]
     return given(x.squeeze(-1) if vector else x, out)
 
@@ -82,7 +86,9 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     return given(solve_ex_result(solve(A, B, left=left), infos(A)), out)
 
 
-def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False, out: Any = None) -> Tensor:
+def solve_triangular(
+    A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False, out: Any = None
+) -> Tensor:
     """``solve`` where only the upper or lower triangle of ``A`` counts (its diagonal as ones where ``unitriangular``)."""
     check_square(A, "linalg.solve_triangular")
     check_matrix(B, "linalg.solve_triangular", "B")
@@ -133,7 +139,9 @@ def _magnitudes(A: Tensor, hermitian: bool) -> Tensor:
     return eigvalsh(A).abs() if hermitian else svdvals(A)  # type: ignore[attr-defined]
 
 
-def matrix_rank(A: Tensor, tol: Any = None, *, atol: Any = None, rtol: Any = None, hermitian: bool = False, out: Any = None) -> Tensor:
+def matrix_rank(
+    A: Tensor, tol: Any = None, *, atol: Any = None, rtol: Any = None, hermitian: bool = False, out: Any = None
+) -> Tensor:
     """The number of singular values above ``max(atol, rtol * largest)``, int64."""
     check_matrix(A, "linalg.matrix_rank")
     if not A._data.size:
@@ -147,7 +155,9 @@ def matrix_rank(A: Tensor, tol: Any = None, *, atol: Any = None, rtol: Any = Non
     return given((s > limit.unsqueeze(-1)).sum(-1), out)  # type: ignore[attr-defined]
 
 
-def pinv(A: Tensor, rcond: Any = None, *, atol: Any = None, rtol: Any = None, hermitian: bool = False, out: Any = None) -> Tensor:
+def pinv(
+    A: Tensor, rcond: Any = None, *, atol: Any = None, rtol: Any = None, hermitian: bool = False, out: Any = None
+) -> Tensor:
     """The Moore-Penrose pseudo-inverse; singular values up to ``max(atol, rtol * largest)`` count as zero."""
     check_matrix(A, "linalg.pinv")
     check_floating(A, "linalg.pinv")
@@ -212,7 +222,9 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Any = None) -> Tensor:
     first, last = A._data.shape[:ind], A._data.shape[ind:]
     n, m = math.prod(first), math.prod(last)
     if n != m:
-        raise RuntimeError(f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {m} != {n}")
+        raise RuntimeError(
+            f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {m} != {n}"
+        )
     return given(reshape(inv(reshape(A, n, m)), (*last, *first)), out)
 
 
@@ -223,7 +235,9 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Any = None, *, out: Any = None) -> T
     rest = A._data.shape[len(B._data.shape) :]
     n = math.prod(rest)
     if n != B._data.size:
-        raise RuntimeError("Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim])")
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim])"
+        )
     return given(reshape(solve(reshape(A, B._data.size, n), reshape(B, -1)), rest), out)
 
 

@@ -33,7 +33,9 @@ def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None =
     return base.softmax(-filled(x, expanded(mask, x), math.inf), dim)
 
 
-def normalize(input: Tensor, ord: Any, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def normalize(
+    input: Tensor, ord: Any, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
     """Kept elements divided by their norm along ``dim``, at least ``eps``."""
     x = with_dtype(input, dtype)
     size = norm(x, ord, dim, keepdim=True, mask=mask)

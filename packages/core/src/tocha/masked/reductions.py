@@ -14,7 +14,23 @@ from tocha._ops.ternary import where
 
 from .filling import expanded, filled, highest, integers_widened, lowest, with_dtype
 
-__all__ = ["amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "logaddexp", "logsumexp", "mean", "median", "norm", "prod", "std", "sum", "var"]
+__all__ = [
+    "amax",
+    "amin",
+    "argmax",
+    "argmin",
+    "cumprod",
+    "cumsum",
+    "logaddexp",
+    "logsumexp",
+    "mean",
+    "median",
+    "norm",
+    "prod",
+    "std",
+    "sum",
+    "var",
+]
 
 
 def _dims(dim: Any, x: Tensor) -> Any:
@@ -28,13 +44,17 @@ def _counts(x: Tensor, mask: Tensor | None, dim: Any, keepdim: bool) -> Tensor:
     return reduction.sum(ones, _dims(dim, x), keepdim)
 
 
-def sum(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def sum(
+    input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
     """The sum of the kept elements; 0 where none is."""
     x = integers_widened(with_dtype(input, dtype)) if dtype is None else with_dtype(input, dtype)
     return reduction.sum(filled(x, expanded(mask, x), 0), _dims(dim, x), keepdim)
 
 
-def prod(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def prod(
+    input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
     """The product of the kept elements; 1 where none is."""
     x = integers_widened(input) if dtype is None else with_dtype(input, dtype)
     return reduction.prod(filled(x, expanded(mask, x), 1), _dims(dim, x), keepdim)
@@ -52,31 +72,41 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None =
     return cumulative.cumprod(filled(x, expanded(mask, x), 1), dim)
 
 
-def amax(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def amax(
+    input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
     """The largest kept element; the dtype's lowest value where none is."""
     x = with_dtype(input, dtype)
     return extremes.amax(filled(x, expanded(mask, x), lowest(x._data.dtype)), _dims(dim, x), keepdim)
 
 
-def amin(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def amin(
+    input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
     """The smallest kept element; the dtype's highest value where none is."""
     x = with_dtype(input, dtype)
     return extremes.amin(filled(x, expanded(mask, x), highest(x._data.dtype)), _dims(dim, x), keepdim)
 
 
-def argmax(input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def argmax(
+    input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
     """The index of the largest kept element, in the input's dtype as PyTorch gives it."""
     x = with_dtype(input, dtype)
     return extremes.argmax(filled(x, expanded(mask, x), lowest(x._data.dtype)), dim, keepdim).to(x.dtype)  # type: ignore[attr-defined]
 
 
-def argmin(input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def argmin(
+    input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
     """The index of the smallest kept element."""
     x = with_dtype(input, dtype)
     return extremes.argmin(filled(x, expanded(mask, x), highest(x._data.dtype)), dim, keepdim).to(x.dtype)  # type: ignore[attr-defined]
 
 
-def mean(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def mean(
+    input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
     """The mean of the kept elements; NaN where none is."""
     x = with_dtype(input, dtype)
     m = expanded(mask, x)
@@ -84,7 +114,9 @@ def mean(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = 
     return total / _counts(x, m, dim, keepdim)
 
 
-def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def median(
+    input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
     """The lower median of the kept elements; NaN where none is."""
     from tocha._ops.sorting import nanmedian
 
@@ -96,7 +128,15 @@ def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = 
     return nanmedian(filled(x, expanded(mask, x), math.nan), dim, keepdim).values
 
 
-def norm(input: Tensor, ord: Any = 2.0, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def norm(
+    input: Tensor,
+    ord: Any = 2.0,
+    dim: Any = None,
+    *,
+    keepdim: bool = False,
+    dtype: Any = None,
+    mask: Tensor | None = None,
+) -> Tensor:
     """The vector norm of the kept elements."""
     from tocha.linalg import vector_norm
 
@@ -105,7 +145,16 @@ def norm(input: Tensor, ord: Any = 2.0, dim: Any = None, *, keepdim: bool = Fals
     return vector_norm(filled(x, expanded(mask, x), neutral), float(ord), _dims(dim, x), keepdim)
 
 
-def _spread(input: Tensor, dim: Any, unbiased: bool | None, correction: Any, keepdim: bool, dtype: Any, mask: Tensor | None, root: bool) -> Tensor:
+def _spread(
+    input: Tensor,
+    dim: Any,
+    unbiased: bool | None,
+    correction: Any,
+    keepdim: bool,
+    dtype: Any,
+    mask: Tensor | None,
+    root: bool,
+) -> Tensor:
     if unbiased is not None and correction is not None:
         raise ValueError("Only one of unbiased and correction may be given")
     less = (1 if unbiased is None or unbiased else 0) if correction is None else correction
@@ -127,24 +176,53 @@ def _spread(input: Tensor, dim: Any, unbiased: bool | None, correction: Any, kee
     return result.sqrt() if root else result  # type: ignore[attr-defined]
 
 
-def var(input: Tensor, dim: Any = None, unbiased: bool | None = None, *, correction: Any = None, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def var(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    *,
+    correction: Any = None,
+    keepdim: bool = False,
+    dtype: Any = None,
+    mask: Tensor | None = None,
+) -> Tensor:
     """The variance of the kept elements."""
     return _spread(input, dim, unbiased, correction, keepdim, dtype, mask, False)
 
 
-def std(input: Tensor, dim: Any = None, unbiased: bool | None = None, *, correction: Any = None, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def std(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    *,
+    correction: Any = None,
+    keepdim: bool = False,
+    dtype: Any = None,
+    mask: Tensor | None = None,
+) -> Tensor:
     """The standard deviation of the kept elements."""
     return _spread(input, dim, unbiased, correction, keepdim, dtype, mask, True)
 
 
-def logsumexp(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def logsumexp(
+    input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
     """``log(sum(exp(x)))`` of the kept elements; -inf where none is."""
     d = dtypes.get_default_dtype() if dtype is None and input._data.dtype.kind in "biu" else dtype
     x = with_dtype(input, d)
-    return reduction.logsumexp(filled(x, expanded(mask, x), -math.inf), wrap_dims(_dims(dim, x), len(x._data.shape)), keepdim)
+    return reduction.logsumexp(
+        filled(x, expanded(mask, x), -math.inf), wrap_dims(_dims(dim, x), len(x._data.shape)), keepdim
+    )
 
 
-def logaddexp(input: Tensor, other: Tensor, *, dtype: Any = None, input_mask: Tensor | None = None, other_mask: Tensor | None = None) -> Tensor:
+def logaddexp(
+    input: Tensor,
+    other: Tensor,
+    *,
+    dtype: Any = None,
+    input_mask: Tensor | None = None,
+    other_mask: Tensor | None = None,
+) -> Tensor:
     """``log(exp(x) + exp(y))``, where a masked-out element counts as -inf."""
     a, b = with_dtype(input, dtype), with_dtype(other, dtype)
     return _logaddexp(filled(a, expanded(input_mask, a), -math.inf), filled(b, expanded(other_mask, b), -math.inf))

@@ -19,7 +19,9 @@ __all__ = ["bartlett", "blackman", "cosine", "exponential", "gaussian", "general
            "kaiser", "nuttall"]  # fmt: skip
 
 
-def _window(name: str, M: int, sym: bool, dtype: Any, layout: Any, device: Any, requires_grad: bool, values: Callable) -> Tensor:
+def _window(
+    name: str, M: int, sym: bool, dtype: Any, layout: Any, device: Any, requires_grad: bool, values: Callable
+) -> Tensor:
     """``values(k, n)`` at the points ``k`` of a window of ``n`` steps."""
     if M < 0:
         raise ValueError(f"{name} requires non-negative window length, got M={M}")
@@ -45,19 +47,50 @@ def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: b
                    lambda k, n: np.exp(-np.abs(k - (n / 2 if center is None else center)) / tau))  # fmt: skip
 
 
-def cosine(M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def cosine(
+    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """``sin(pi (k + 1/2) / M)``."""
-    return _window("cosine", M, sym, dtype, layout, device, requires_grad, lambda k, n: np.sin(math.pi * (k + 0.5) / (n + 1)))
+    return _window(
+        "cosine", M, sym, dtype, layout, device, requires_grad, lambda k, n: np.sin(math.pi * (k + 0.5) / (n + 1))
+    )
 
 
-def gaussian(M: int, *, std: float = 1.0, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def gaussian(
+    M: int,
+    *,
+    std: float = 1.0,
+    sym: bool = True,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """A Gaussian of ``std``."""
     if std <= 0:
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
-    return _window("gaussian", M, sym, dtype, layout, device, requires_grad, lambda k, n: np.exp(-(((k - n / 2) / (std * math.sqrt(2))) ** 2)))
+    return _window(
+        "gaussian",
+        M,
+        sym,
+        dtype,
+        layout,
+        device,
+        requires_grad,
+        lambda k, n: np.exp(-(((k - n / 2) / (std * math.sqrt(2))) ** 2)),
+    )
 
 
-def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def kaiser(
+    M: int,
+    *,
+    beta: float = 12.0,
+    sym: bool = True,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """The Kaiser window of shape ``beta``."""
     if beta < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
@@ -65,7 +98,16 @@ def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, dtype: Any = None, l
                    lambda k, n: np.i0(beta * np.sqrt(np.maximum(1 - ((k - n / 2) / (n / 2)) ** 2, 0))) / np.i0(beta))  # fmt: skip
 
 
-def general_cosine(M: int, *, a: Any, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def general_cosine(
+    M: int,
+    *,
+    a: Any,
+    sym: bool = True,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """A sum of cosines with the coefficients ``a`` and alternating signs."""
     if not isinstance(a, (list, tuple)) and not hasattr(a, "__iter__"):
         raise TypeError("Coefficients must be a list/tuple")
@@ -76,31 +118,57 @@ def general_cosine(M: int, *, a: Any, sym: bool = True, dtype: Any = None, layou
                    lambda k, n: sum((-1) ** i * w * np.cos(2 * math.pi * i * k / n) for i, w in enumerate(weights)))  # fmt: skip
 
 
-def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def general_hamming(
+    M: int,
+    *,
+    alpha: float = 0.54,
+    sym: bool = True,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """``alpha - (1 - alpha) cos(2 pi k / (M - 1))``."""
     return general_cosine(M, a=[alpha, 1.0 - alpha], sym=sym, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
-def hamming(M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def hamming(
+    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """``general_hamming`` with alpha 0.54."""
     return general_hamming(M, sym=sym, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
-def hann(M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def hann(
+    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """``general_hamming`` with alpha 0.5."""
     return general_hamming(M, alpha=0.5, sym=sym, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
-def blackman(M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def blackman(
+    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """``general_cosine`` with 0.42, 0.5, 0.08."""
     return general_cosine(M, a=[0.42, 0.5, 0.08], sym=sym, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
-def bartlett(M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def bartlett(
+    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """A triangle from 0 to 1 and back."""
     return _window("bartlett", M, sym, dtype, layout, device, requires_grad, lambda k, n: 1 - np.abs(2 * k / n - 1))
 
 
-def nuttall(M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def nuttall(
+    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """``general_cosine`` with Nuttall's minimum 4-term coefficients."""
-    return general_cosine(M, a=[0.3635819, 0.4891775, 0.1365995, 0.0106411], sym=sym, dtype=dtype, device=device, requires_grad=requires_grad)
+    return general_cosine(
+        M,
+        a=[0.3635819, 0.4891775, 0.1365995, 0.0106411],
+        sym=sym,
+        dtype=dtype,
+        device=device,
+        requires_grad=requires_grad,
+    )

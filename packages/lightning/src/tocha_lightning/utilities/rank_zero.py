@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -11,6 +12,20 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 log = logging.getLogger("tocha_lightning")
+
+
+class _UnlessConfigured(logging.StreamHandler):  # type: ignore[type-arg]
+    """Shows messages on the standard error where the program has not set up logging itself."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if not logging.getLogger().handlers:
+            self.stream = sys.stderr
+            super().emit(record)
+
+
+if log.level == logging.NOTSET:
+    log.setLevel(logging.INFO)
+    log.addHandler(_UnlessConfigured())
 
 
 class LightningDeprecationWarning(DeprecationWarning):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -144,7 +145,8 @@ def _repeated(b: Builder, x: Array, n: int) -> Array:
 
 def _integer_power(b: Builder, x: Array, y: Array) -> Array:
     one = b.constant(1, x.dtype)
-    result, square, rest = None, x, b.Max(y, 0)
+    result: Any = None
+    square, rest = x, b.Max(y, 0)
     two = b.constant(2, y.dtype)
     for _ in range(6):
         odd = b.Equal(b.Mod(rest, two), b.constant(1, y.dtype))
@@ -267,7 +269,7 @@ def where(b: Builder, condition: Array, x: Array, y: Array, *shapes: tuple) -> A
 
 @lowering("clamp")
 def clamp(b: Builder, x: Array, low: Array | None, high: Array | None) -> Array:
-    bounds = [None if v is None else b.data(v) for v in (low, high)]
+    bounds: list[Any] = [None if v is None else b.data(v) for v in (low, high)]
     scalars = all(v is None or (d is not None and d.shape == ()) for v, d in zip((low, high), bounds))
     ordered = any(d is None for d in bounds) or bool(bounds[0] <= bounds[1])
     if scalars and ordered and x.dtype.kind != "b":

@@ -48,7 +48,7 @@ def eye(b: Builder, n: Any, m: Any, dtype: np.dtype) -> Array:
     return b.cast(b.Equal(rows, columns), dtype)
 
 
-@lowering("clone", "overwrite")
+@lowering("alias", "clone", "overwrite")
 def clone(b: Builder, x: Array, *_: Any) -> Array:
     return x
 

@@ -10,10 +10,11 @@ from ..builder import Array, Builder
 from ..registry import lowering
 
 NP_FLOAT32, NP_INT64 = np.dtype("float32"), np.dtype("int64")
+First = Callable[[Builder, Array], Array]
 Step = Callable[[Builder, Array, Array, Array, Array], Array]
 
 
-def _register(name: str, first: Callable[[Builder, Array], Array], step: Step) -> None:
+def _register(name: str, first: First, step: Step) -> None:
     @lowering(name)
     def lower(b: Builder, x: Array, n: Array) -> Array:
         dtype = x.dtype
@@ -49,12 +50,20 @@ def _shifted(b: Builder, k: Array, x: Array, p: Array, q: Array) -> Array:
     return b.Sub(b.Mul(_twice(b, _shift(b, x)), p), q)
 
 
-for _kind, _first in (
-    ("t", lambda b, x: x), ("u", _twice), ("v", lambda b, x: b.Sub(_twice(b, x), 1)), ("w", lambda b,
-    x: b.Add(_twice(b, x), 1)),
-):  # fmt: skip
+def _more(b: Builder, x: Array) -> Array:
+    return b.Add(_twice(b, x), 1)
+
+
+_FIRST: dict[str, First] = {"t": lambda b, x: x, "u": _twice, "v": _shift, "w": _more}
+
+
+def _of_shifted(first: First) -> First:
+    return lambda b, x: first(b, _shift(b, x))
+
+
+for _kind, _first in _FIRST.items():
     _register(f"chebyshev_polynomial_{_kind}", _first, _chebyshev)
-    _register(f"shifted_chebyshev_polynomial_{_kind}", lambda b, x, f=_first: f(b, _shift(b, x)), _shifted)
+    _register(f"shifted_chebyshev_polynomial_{_kind}", _of_shifted(_first), _shifted)
 
 _register("hermite_polynomial_h", _twice, lambda b, k, x, p, q: b.Sub(b.Mul(_twice(b, x), p), b.Mul(_twice(b, k), q)))
 _register("hermite_polynomial_he", lambda b, x: x, lambda b, k, x, p, q: b.Sub(b.Mul(x, p), b.Mul(k, q)))

@@ -39,7 +39,7 @@ class RandomVerticalFlip(nn.Module):
 
 
 class RandomRotation(nn.Module):
-    """A PIL image turned by a random angle.
+    """The image turned by a random angle; PIL images and tensors.
 
     Args:
         degrees: (least, largest), or one number for (-degrees, degrees).
@@ -83,7 +83,7 @@ class RandomRotation(nn.Module):
 
 
 class RandomAffine(nn.Module):
-    """A PIL image turned, moved, scaled and sheared at random.
+    """The image turned, moved, scaled and sheared at random; PIL images and tensors.
 
     Args:
         degrees: (least, largest) angle, or one number for (-degrees, degrees).

@@ -17,7 +17,8 @@ def legacy_reduction(size_average: bool | None, reduce: bool | None, reduction: 
         return reduction
     result = "none" if reduce is False else "sum" if size_average is False else "mean"
     warnings.warn(
-        f"size_average and reduce args will be deprecated, please use reduction='{result}' instead.", stacklevel=stacklevel
+        f"size_average and reduce args will be deprecated, please use reduction='{result}' instead.",
+        stacklevel=stacklevel,
     )
     return result
 

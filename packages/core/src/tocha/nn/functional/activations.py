@@ -82,7 +82,9 @@ def _leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     return activation.leaky_relu_op(input, negative_slope)
 
 
-def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False) -> Tensor:
+def rrelu(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
+) -> Tensor:
     """``leaky_relu`` whose slope is drawn from [lower, upper) for each element while ``training``, else their mean.
 
     Raises:
@@ -414,6 +416,14 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
 
 # ---------------------------------------------------------------- in-place twins
 
-elu_, hardtanh_, leaky_relu_, rrelu_ = twin(_elu, "elu_"), twin(_hardtanh, "hardtanh_"), twin(_leaky_relu, "leaky_relu_"), twin(_rrelu, "rrelu_")
+elu_, hardtanh_, leaky_relu_, rrelu_ = (
+    twin(_elu, "elu_"),
+    twin(_hardtanh, "hardtanh_"),
+    twin(_leaky_relu, "leaky_relu_"),
+    twin(_rrelu, "rrelu_"),
+)
 _silu_, _mish_ = twin(activation.silu_op, "silu_"), twin(activation.mish_op, "mish_")
-_hardsigmoid_, _hardswish_ = twin(activation.hardsigmoid_op, "hardsigmoid_"), twin(activation.hardswish_op, "hardswish_")
+_hardsigmoid_, _hardswish_ = (
+    twin(activation.hardsigmoid_op, "hardsigmoid_"),
+    twin(activation.hardswish_op, "hardswish_"),
+)

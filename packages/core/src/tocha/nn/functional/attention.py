@@ -26,7 +26,8 @@ def check_mask(mask: Any, name: str, other: Any = None, other_name: str = "") ->
         raise AssertionError(f"only bool and floating types of {name} are supported")
     if other is not None and mask._data.dtype != other._data.dtype:
         warnings.warn(
-            f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.", stacklevel=4
+            f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.",
+            stacklevel=4,
         )
 
 
@@ -110,7 +111,9 @@ class _Masks:
         if padding is not None:
             for i, expected in enumerate((self.batch, length)):
                 if not padding._data.shape[i] == expected:
-                    raise AssertionError(f"Expected key_padded_mask.shape[{i}] to be {expected}, but got {padding._data.shape[i]}")
+                    raise AssertionError(
+                        f"Expected key_padded_mask.shape[{i}] to be {expected}, but got {padding._data.shape[i]}"
+                    )
             padding = padding.view(self.batch, 1, 1, length)
         if scores is not None and scores.ndim == 3:
             scores = scores.view(self.batch, self.heads, *scores.shape[1:])
@@ -159,7 +162,9 @@ def attend(
             return t.view(a, b, heads, head).permute(*((0, 2, 1, 3) if batch_first else (1, 2, 0, 3)))
         for dim, expected in ((0, batch * heads), (2, head)):
             if not fixed._data.shape[dim] == expected:
-                raise AssertionError(f"expecting static_{name}.size({dim}) of {expected}, but got {fixed._data.shape[dim]}")
+                raise AssertionError(
+                    f"expecting static_{name}.size({dim}) of {expected}, but got {fixed._data.shape[dim]}"
+                )
         return fixed.view(batch, heads, fixed._data.shape[1], head)
 
     q, k, v = by_head(q, None, "q"), by_head(k, static[0], "k"), by_head(v, static[1], "v")
@@ -271,7 +276,17 @@ def _forward(
     return output, seen
 
 
-def layer_forward(layer: Any, query: Any, key: Any, value: Any, key_padding_mask: Any, need_weights: bool, attn_mask: Any, average: bool, is_causal: bool) -> tuple:
+def layer_forward(
+    layer: Any,
+    query: Any,
+    key: Any,
+    value: Any,
+    key_padding_mask: Any,
+    need_weights: bool,
+    attn_mask: Any,
+    average: bool,
+    is_causal: bool,
+) -> tuple:
     """The forward pass of ``MultiheadAttention``."""
     batched = _check_shapes(query, key, value, key_padding_mask, attn_mask, layer.num_heads)
     check_mask(key_padding_mask, "key_padding_mask", attn_mask, "attn_mask")

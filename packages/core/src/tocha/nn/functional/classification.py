@@ -49,7 +49,9 @@ def _check_shapes(shape: tuple, wanted: tuple) -> None:
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     elif len(shape) == 4:
         if len(wanted) != 3:
-            raise RuntimeError(f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {len(wanted)}")
+            raise RuntimeError(
+                f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {len(wanted)}"
+            )
         if not same_shape(shape[2:], wanted[1:]):
             raise RuntimeError(f"size mismatch (got input: {list(shape)} , target: {list(wanted)}")
     elif not same_shape((shape[0], *shape[2:]), wanted):
@@ -83,7 +85,9 @@ def _check_indices(input: Tensor, target: Tensor, weight: Tensor | None, ignore_
     return classes
 
 
-def _by_rows(op: Any, input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str) -> Tensor:
+def _by_rows(
+    op: Any, input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str
+) -> Tensor:
     """Run ``op``, which wants scores (M, C) and classes (M,), for any number of dimensions."""
     shape, wanted = input._data.shape, target._data.shape
     if len(shape) == 2:
@@ -266,7 +270,11 @@ def multi_margin_loss(
     if x._data.dtype.kind not in "fV":
         raise not_implemented("multi_margin_loss_cpu_kernel", x._data.dtype)
     labels: Any = y.view(rows)  # type: ignore[attr-defined]
-    if type(labels._data) is ndarray and labels._data.size and not 0 <= labels._data.min() <= labels._data.max() < classes:
+    if (
+        type(labels._data) is ndarray
+        and labels._data.size
+        and not 0 <= labels._data.min() <= labels._data.max() < classes
+    ):
         raise RuntimeError("target out of range")
     index = tocha.arange(rows, device=x.device)
     others = labels.unsqueeze(1) != tocha.arange(classes, device=x.device)
@@ -285,7 +293,9 @@ def _matrix(input: Tensor, target: Tensor) -> tuple[Any, Any, Any]:
     """Scores as (N, C), the target, and N."""
     shape = input._data.shape
     if len(shape) > 2 or (len(shape) and shape[-1] == 0):
-        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}")
+        raise RuntimeError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}"
+        )
     if len(shape) == 2:
         return input, target, shape[0]
     return input.view(1, -1), target, 1  # type: ignore[attr-defined]
@@ -316,7 +326,9 @@ def multilabel_margin_loss(
         raise RuntimeError(f"expected scalar type Long but found {scalar_type_name(target._data.dtype)}")
     x, _, rows = _matrix(input, target)
     if not same_shape(input._data.shape, target._data.shape):
-        raise RuntimeError(f"inconsistent target size: {list(target._data.shape)} for input of size: {list(input._data.shape)}")
+        raise RuntimeError(
+            f"inconsistent target size: {list(target._data.shape)} for input of size: {list(input._data.shape)}"
+        )
     classes = x._data.shape[1]
     y: Any = target.view(rows, classes)  # type: ignore[attr-defined]
     if type(y._data) is ndarray and y._data.size and not -1 <= y._data.min() <= y._data.max() < classes:

@@ -165,7 +165,9 @@ def triplet_margin_with_distance_loss(
     return _triplet(anchor, positive, negative, distance_function or pairwise_distance, margin, swap, reduction)
 
 
-def _triplet(anchor: Tensor, positive: Tensor, negative: Tensor, distance: Callable, margin: float, swap: bool, reduction: str) -> Tensor:
+def _triplet(
+    anchor: Tensor, positive: Tensor, negative: Tensor, distance: Callable, margin: float, swap: bool, reduction: str
+) -> Tensor:
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = tocha.minimum(far, distance(positive, negative))

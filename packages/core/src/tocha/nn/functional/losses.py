@@ -235,7 +235,9 @@ def soft_margin_loss(
     check_reduction(reduction)
     product: Any = input * target  # type: ignore[operator]
     if product._data.dtype.kind in "biu":
-        raise RuntimeError(f"result type Float can't be cast to the desired output type {scalar_type_name(product._data.dtype)}")
+        raise RuntimeError(
+            f"result type Float can't be cast to the desired output type {scalar_type_name(product._data.dtype)}"
+        )
     return reduced(-logsigmoid_op(product), reduction)
 
 

@@ -112,7 +112,9 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 0.0001, beta: f
 
     shape = input.shape
     if len(shape) < 3:
-        raise ValueError(f"Expected 3D or higher dimensionality                          input (got {len(shape)} dimensions)")
+        raise ValueError(
+            f"Expected 3D or higher dimensionality                          input (got {len(shape)} dimensions)"
+        )
     if input.numel() == 0:
         return input
     squares = input.mul(input).reshape(shape[0], 1, shape[1], -1)

@@ -40,7 +40,9 @@ def _padded(targets: np.ndarray, lengths: tuple[int, ...]) -> np.ndarray:
         out[inside] = targets
         return out
     if targets.ndim != 2:
-        raise RuntimeError(f"Expected 1 to 2 dimensions, but got {targets.ndim}-dimensional tensor for argument #2 'targets' {_WHERE}")
+        raise RuntimeError(
+            f"Expected 1 to 2 dimensions, but got {targets.ndim}-dimensional tensor for argument #2 'targets' {_WHERE}"
+        )
     if targets.shape[0] != len(lengths):
         raise RuntimeError(
             f"Expected tensor to have size {len(lengths)} at dimension 0, but got size {targets.shape[0]} for argument #2 'targets' {_WHERE}"
@@ -92,7 +94,9 @@ def ctc_loss(
     check_reduction(reduction)
     ndim = log_probs.ndim
     if ndim not in (2, 3):
-        raise RuntimeError(f"Expected 3-dimensional tensor, but got {ndim}-dimensional tensor for argument #1 'log_probs' {_WHERE}")
+        raise RuntimeError(
+            f"Expected 3-dimensional tensor, but got {ndim}-dimensional tensor for argument #1 'log_probs' {_WHERE}"
+        )
     batch: Any = log_probs if ndim == 3 else log_probs.unsqueeze(1)  # type: ignore[attr-defined]
     steps, count, classes = batch._data.shape
     inputs, wanted = _lengths(input_lengths, "input_lengths"), _lengths(target_lengths, "target_lengths")
@@ -102,7 +106,9 @@ def ctc_loss(
     _check_lengths(wanted, "target_lengths", count)
     padded = _padded(arrays.to_host(targets._data), wanted)
     if padded.size and (padded.min() < 0 or padded.max() >= classes):
-        raise RuntimeError(f"targets must be classes of [0, {classes}), but one is {padded.min() if padded.min() < 0 else padded.max()}")
+        raise RuntimeError(
+            f"targets must be classes of [0, {classes}), but one is {padded.min() if padded.min() < 0 else padded.max()}"
+        )
     labels = wrap(padded if type(batch._data) is np.ndarray else arrays.to_device(padded, log_probs.device))
     loss: Any = ctc_op(batch, labels, inputs, wanted, blank, zero_infinity)
     if reduction == "mean":

@@ -158,7 +158,9 @@ def embedding_bag(
     _refuse_sparse(sparse)
     rows = weight._data.shape[0]
     if padding_idx is not None and not -rows <= padding_idx < rows:
-        raise RuntimeError(f"padding_idx must be within the number of embeddings, {-rows} through {rows - 1}, but got {padding_idx}")
+        raise RuntimeError(
+            f"padding_idx must be within the number of embeddings, {-rows} through {rows - 1}, but got {padding_idx}"
+        )
     padding = -1 if padding_idx is None else padding_idx % rows
     _check_indices(flat, weight, "embedding_bag")
     if max_norm is not None:
@@ -171,7 +173,9 @@ def embedding_bag(
     return _reduce_bags(weight, flat, bags, count, mode, per_sample_weights, padding, scale_grad_by_freq)
 
 
-def _bags(input: Tensor, offsets: Tensor | None, last: bool, per_sample: Tensor | None) -> tuple[Tensor, Tensor, int, Any]:
+def _bags(
+    input: Tensor, offsets: Tensor | None, last: bool, per_sample: Tensor | None
+) -> tuple[Tensor, Tensor, int, Any]:
     """The indices in one dimension, the bag of each, how many bags there are, and the weights in one dimension."""
     shape = input._data.shape
     if len(shape) == 2:
@@ -193,9 +197,13 @@ def _bags(input: Tensor, offsets: Tensor | None, last: bool, per_sample: Tensor 
     starts = arrays.to_host(offsets._data)
     if starts.size:
         if starts[0] != 0:
-            raise RuntimeError(f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got {starts[0]}")
+            raise RuntimeError(
+                f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got {starts[0]}"
+            )
         if starts[-1] > shape[0]:
-            raise RuntimeError(f"offsets[-1] can not be greater than input's length({shape[0]}) but got offsets[-1] of {starts[-1]}")
+            raise RuntimeError(
+                f"offsets[-1] can not be greater than input's length({shape[0]}) but got offsets[-1] of {starts[-1]}"
+            )
     if last:
         if not starts.size:
             raise RuntimeError("include_last_offset: number of offset should be at least 1")
@@ -214,7 +222,14 @@ def _bags(input: Tensor, offsets: Tensor | None, last: bool, per_sample: Tensor 
 
 
 def _reduce_bags(
-    weight: Tensor, index: Tensor, bags: Tensor, count: int, mode: str, per_sample: Any, padding: int, by_frequency: bool
+    weight: Tensor,
+    index: Tensor,
+    bags: Tensor,
+    count: int,
+    mode: str,
+    per_sample: Any,
+    padding: int,
+    by_frequency: bool,
 ) -> Tensor:
     rows: Any = embedding_op(weight, index, padding, by_frequency)
     dtype = weight._data.dtype

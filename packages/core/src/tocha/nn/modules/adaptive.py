@@ -69,7 +69,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         for i in range(self.n_clusters):
             inner, size = int(in_features // div_value ** (i + 1)), self.cutoffs[i + 1] - self.cutoffs[i]
             self.tail.append(
-                Sequential(Linear(in_features, inner, bias=False, **factory), Linear(inner, size, bias=False, **factory))
+                Sequential(
+                    Linear(in_features, inner, bias=False, **factory), Linear(inner, size, bias=False, **factory)
+                )
             )
 
     def reset_parameters(self) -> None:
@@ -114,7 +116,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         if ndim == 1 and input.shape[0] != target.shape[0]:
             raise RuntimeError("Input and target should have the same size in the batch dimension.")
         if input.ndim != ndim + 1:
-            raise RuntimeError(f"{ndim}D target tensor expects {ndim + 1}D input tensors, but found inputs with size {input.shape}")
+            raise RuntimeError(
+                f"{ndim}D target tensor expects {ndim + 1}D input tensors, but found inputs with size {input.shape}"
+            )
         return ndim == 1
 
     def _full(self, input: Tensor, head_output: Tensor) -> Tensor:

@@ -31,7 +31,15 @@ class Norm(Module):
     num_batches_tracked: Tensor | None
 
     def __init__(
-        self, num_features: int, eps: float, momentum: float | None, affine: bool, track_running_stats: bool, bias: bool, device: Any, dtype: Any
+        self,
+        num_features: int,
+        eps: float,
+        momentum: float | None,
+        affine: bool,
+        track_running_stats: bool,
+        bias: bool,
+        device: Any,
+        dtype: Any,
     ) -> None:
         super().__init__()
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
@@ -50,7 +58,11 @@ class Norm(Module):
                 self.register_buffer(name, None)
         else:
             for name, make in (("running_mean", tocha.zeros), ("running_var", tocha.ones)):
-                buffer = UninitializedBuffer(device=device, dtype=dtype) if lazy else make(num_features, device=device, dtype=dtype)
+                buffer = (
+                    UninitializedBuffer(device=device, dtype=dtype)
+                    if lazy
+                    else make(num_features, device=device, dtype=dtype)
+                )
                 self.register_buffer(name, buffer)
             self.register_buffer("num_batches_tracked", tocha.tensor(0, dtype=tocha.int64, device=device))
         if not lazy:
@@ -83,14 +95,23 @@ class Norm(Module):
         )
 
     def _load_from_state_dict(
-        self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, missing_keys: Any, unexpected_keys: Any, error_msgs: Any
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing_keys: Any,
+        unexpected_keys: Any,
+        error_msgs: Any,
     ) -> None:
         version = local_metadata.get("version", None)
         key = prefix + "num_batches_tracked"
         if (version is None or version < 2) and self.track_running_stats and key not in state_dict:
             tracked = self.num_batches_tracked  # older files do not count the batches
             state_dict[key] = tocha.tensor(0, dtype=tocha.int64) if tracked is None or tracked.is_meta else tracked
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+        super()._load_from_state_dict(
+            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+        )
 
 
 class BatchNorm(Norm):
@@ -165,7 +186,9 @@ class SyncBatchNorm(BatchNorm):
         process_group: Any = None, device: Any = None, dtype: Any = None, *, bias: bool = True,
     ) -> None:  # fmt: skip
         if process_group is not None:
-            raise NotImplementedError("SyncBatchNorm does not join statistics over a process group: leave process_group out")
+            raise NotImplementedError(
+                "SyncBatchNorm does not join statistics over a process group: leave process_group out"
+            )
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
         self.process_group = process_group
 

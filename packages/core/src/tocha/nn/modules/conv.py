@@ -81,7 +81,9 @@ class _Convolution(Module):
         return found
 
     def _weight_shape(self) -> tuple[int, ...]:
-        outer, inner = (self.in_channels, self.out_channels) if self.transposed else (self.out_channels, self.in_channels)
+        outer, inner = (
+            (self.in_channels, self.out_channels) if self.transposed else (self.out_channels, self.in_channels)
+        )
         return (outer, inner // self.groups, *self.kernel_size)
 
     def reset_parameters(self) -> None:
@@ -116,7 +118,18 @@ class _Conv(_Convolution):
         bias: bool = True, padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
     ) -> None:  # fmt: skip
         self._configure(
-            in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, device, dtype
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            0,
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
         )
 
     def forward(self, input: Tensor) -> Tensor:
@@ -181,7 +194,18 @@ class _ConvTranspose(_Convolution):
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
         self._configure(
-            in_channels, out_channels, kernel_size, stride, padding, dilation, output_padding, groups, bias, padding_mode, device, dtype
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            output_padding,
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
         )
 
     def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
@@ -205,7 +229,9 @@ class _ConvTranspose(_Convolution):
             )
         least = [
             (n - 1) * s - 2 * p + d * (k - 1) + 1
-            for n, s, p, d, k in zip(input.shape[extra_dims:], self.stride, self.padding, self.dilation, self.kernel_size)
+            for n, s, p, d, k in zip(
+                input.shape[extra_dims:], self.stride, self.padding, self.dilation, self.kernel_size
+            )
         ]
         most = [n + s - 1 for n, s in zip(least, self.stride)]
         if any([n < low or n > high for n, low, high in zip(output_size, least, most)]):
@@ -288,7 +314,9 @@ class _LazyConv(_Lazy, _Conv):
         self, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1, bias: bool = True,
         padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
     ) -> None:  # fmt: skip
-        super().__init__(0, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, device, dtype)
+        super().__init__(
+            0, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, device, dtype
+        )
 
 
 class LazyConv1d(_LazyConv):
@@ -318,7 +346,18 @@ class _LazyConvTranspose(_Lazy, _ConvTranspose):
         bias: bool = True, dilation: Any = 1, padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
     ) -> None:  # fmt: skip
         super().__init__(
-            0, out_channels, kernel_size, stride, padding, output_padding, groups, bias, dilation, padding_mode, device, dtype
+            0,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            output_padding,
+            groups,
+            bias,
+            dilation,
+            padding_mode,
+            device,
+            dtype,
         )
 
 

@@ -30,7 +30,9 @@ class InstanceNorm(Norm):
         channels = input.shape[0 if single else 1]
         if channels != self.num_features:
             if self.affine:
-                raise ValueError(f"expected input's size at dim={0 if single else 1} to match num_features ({self.num_features}), but got: {channels}.")
+                raise ValueError(
+                    f"expected input's size at dim={0 if single else 1} to match num_features ({self.num_features}), but got: {channels}."
+                )
             warnings.warn(
                 f"input's size at dim={0 if single else 1} does not match num_features. You can silence this warning by not passing in "
                 "num_features, which is not used because affine=False",

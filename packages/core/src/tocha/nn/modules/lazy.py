@@ -40,7 +40,14 @@ class LazyModuleMixin:
                 destination[prefix + name] = member if keep_vars or is_lazy(member) else member.detach()
 
     def _lazy_load_hook(
-        self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, missing_keys: Any, unexpected_keys: Any, error_msgs: Any
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing_keys: Any,
+        unexpected_keys: Any,
+        error_msgs: Any,
     ) -> None:
         """Give uninitialized members the shapes that are about to be loaded."""
         module: Any = self

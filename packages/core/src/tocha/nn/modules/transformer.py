@@ -21,7 +21,13 @@ from .linear import Linear
 from .module import Module
 from .normalization import LayerNorm
 
-__all__ = ["Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer"]
+__all__ = [
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
+]
 
 Activation = str | Callable[[Tensor], Tensor]
 
@@ -60,7 +66,11 @@ class _Layer(Module):
         norm_first: bool, bias: bool, attentions: tuple[str, ...], norms: int, factory: dict,
     ) -> None:  # fmt: skip
         for name in attentions:
-            setattr(self, name, MultiheadAttention(d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **factory))
+            setattr(
+                self,
+                name,
+                MultiheadAttention(d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **factory),
+            )
         self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **factory)
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **factory)
@@ -75,9 +85,13 @@ class _Layer(Module):
         super().__setstate__(state)
         self.__dict__.setdefault("activation", F.relu)
 
-    def _attend(self, name: str, drop: Any, x: Tensor, memory: Tensor, mask: Any, padding: Any, is_causal: bool) -> Tensor:
+    def _attend(
+        self, name: str, drop: Any, x: Tensor, memory: Tensor, mask: Any, padding: Any, is_causal: bool
+    ) -> Tensor:
         attention = getattr(self, name)
-        result, _ = attention(x, memory, memory, attn_mask=mask, key_padding_mask=padding, need_weights=False, is_causal=is_causal)
+        result, _ = attention(
+            x, memory, memory, attn_mask=mask, key_padding_mask=padding, need_weights=False, is_causal=is_causal
+        )
         return drop(result)
 
     def _feed_forward(self, x: Tensor, drop: Any) -> Tensor:
@@ -118,7 +132,11 @@ class TransformerEncoderLayer(_Layer):
         )  # fmt: skip
 
     def forward(
-        self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None, is_causal: bool = False
+        self,
+        src: Tensor,
+        src_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        is_causal: bool = False,
     ) -> Tensor:
         """Pass the tokens ``src`` on.
 
@@ -210,7 +228,11 @@ class TransformerEncoder(Module):
         self.enable_nested_tensor, self.mask_check = enable_nested_tensor, mask_check
 
     def forward(
-        self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None, is_causal: bool | None = None
+        self,
+        src: Tensor,
+        mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        is_causal: bool | None = None,
     ) -> Tensor:
         """Pass the tokens ``src`` through the layers.
 
@@ -293,7 +315,19 @@ class Transformer(Module):
         dtype: Any = None,
     ) -> None:  # fmt: skip
         super().__init__()
-        args = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias, device, dtype)
+        args = (
+            d_model,
+            nhead,
+            dim_feedforward,
+            dropout,
+            activation,
+            layer_norm_eps,
+            batch_first,
+            norm_first,
+            bias,
+            device,
+            dtype,
+        )
 
         def norm() -> LayerNorm:
             return LayerNorm(d_model, eps=layer_norm_eps, bias=bias, device=device, dtype=dtype)

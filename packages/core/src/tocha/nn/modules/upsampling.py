@@ -32,7 +32,12 @@ class Upsample(Module):
         recompute_scale_factor: bool | None = None,
     ) -> None:  # fmt: skip
         super().__init__()
-        self.size, self.mode, self.align_corners, self.recompute_scale_factor = size, mode, align_corners, recompute_scale_factor
+        self.size, self.mode, self.align_corners, self.recompute_scale_factor = (
+            size,
+            mode,
+            align_corners,
+            recompute_scale_factor,
+        )
         if isinstance(scale_factor, tuple):
             self.scale_factor: Any = tuple([float(factor) for factor in scale_factor])
         else:
@@ -40,7 +45,12 @@ class Upsample(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.interpolate(
-            input, self.size, self.scale_factor, self.mode, self.align_corners, recompute_scale_factor=self.recompute_scale_factor
+            input,
+            self.size,
+            self.scale_factor,
+            self.mode,
+            self.align_corners,
+            recompute_scale_factor=self.recompute_scale_factor,
         )
 
     def extra_repr(self) -> str:

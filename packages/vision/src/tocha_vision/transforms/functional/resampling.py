@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Sequence
 
@@ -11,12 +10,11 @@ from tocha_vision.transforms.functional._image import (
     PILLOW,
     Image,
     InterpolationMode,
-    check_tensor,
     get_dimensions,
     interpolation_mode,
     is_pil,
 )
-from tocha_vision.transforms.functional._interpolation import resize_tensor
+from tocha_vision.transforms.functional._warping import inverse_affine, warp_tensor
 from tocha_vision.transforms.functional.geometry import crop, fill_color
 
 TENSOR_MODES = (
@@ -80,8 +78,7 @@ def _resized(height: int, width: int, size: int | Sequence[int], max_size: int |
     short, long = sorted((height, width))
     if max_size is not None and max_size <= shorter:
         raise ValueError(
-            f"max_size = {max_size} must be strictly greater than the requested "
-            f"size for the smaller edge size = {size}"
+            f"max_size = {max_size} must be strictly greater than the requested size for the smaller edge size = {size}"
         )
     short, long = shorter, int(shorter * long / short)
     if max_size is not None and long > max_size:
@@ -92,13 +89,15 @@ def _resized(height: int, width: int, size: int | Sequence[int], max_size: int |
 def _resize_tensor(img: tocha.Tensor, size: list[int], mode: InterpolationMode, antialias: bool) -> tocha.Tensor:
     if mode not in TENSOR_MODES:
         raise ValueError(f"interpolation of a tensor is one of {[m.value for m in TENSOR_MODES]}, got {mode.value!r}")
+    smooth = mode in (InterpolationMode.BILINEAR, InterpolationMode.BICUBIC)
     values = img if img.dtype in (tocha.float32, tocha.float64) else img.to(tocha.float32)
-    values = resize_tensor(values, size, mode, antialias)
+    values = values.reshape(-1, 1, *img.shape[-2:])  # interpolate wants batch and channels
+    values = tocha.nn.functional.interpolate(values, size, mode=mode.value, antialias=antialias and smooth)
     if not img.is_floating_point():
         if mode is InterpolationMode.BICUBIC and img.dtype == tocha.uint8:
             values = values.clamp(0, 255)
         values = values.round()
-    return values.to(img.dtype)
+    return values.to(img.dtype).reshape(*img.shape[:-2], *size)
 
 
 def resized_crop(
@@ -123,26 +122,29 @@ def rotate(
     center: Sequence[int] | None = None,
     fill: float | Sequence[float] | None = None,
 ) -> Image:
-    """A PIL image turned by ``angle`` degrees, counter-clockwise.
+    """The image turned by ``angle`` degrees, counter-clockwise.
 
     Args:
-        img: PIL image.
+        img: PIL image, or tensor of shape (..., C, H, W).
         angle: in degrees.
-        interpolation: nearest, bilinear or bicubic.
+        interpolation: nearest or bilinear; bicubic too for PIL images.
         expand: enlarge the picture so that all of it is seen; takes ``center`` to be the middle.
         center: (x, y) of the point that stays, from the upper left corner; the middle by default.
         fill: value of what comes in from outside, or one a channel; 0 by default.
 
     Raises:
-        TypeError: an argument of the wrong type, or a tensor: rotate before converting to one.
+        TypeError: an argument of the wrong type.
+        ValueError: another number of ``fill`` values than channels, or an interpolation that there is not.
     """
     mode = interpolation_mode(interpolation)
     if not isinstance(angle, (int, float)):
         raise TypeError("Argument angle should be int or float")
     if center is not None and not isinstance(center, (list, tuple)):
         raise TypeError("Argument center should be a sequence")
-    _check_pil(img, "rotate")
-    return img.rotate(angle, PILLOW[mode], expand, center, fillcolor=fill_color(fill, img))
+    if is_pil(img):
+        return img.rotate(angle, PILLOW[mode], expand, center, fillcolor=fill_color(fill, img))
+    matrix = inverse_affine(_from_middle(center, img), -angle, (0.0, 0.0), 1.0, (0.0, 0.0))
+    return warp_tensor(img, matrix, mode, fill, expand)
 
 
 def affine(
@@ -155,21 +157,22 @@ def affine(
     fill: float | Sequence[float] | None = None,
     center: Sequence[float] | None = None,
 ) -> Image:
-    """A PIL image turned, moved, scaled and sheared about its middle; the size stays.
+    """The image turned, moved, scaled and sheared about its middle; the size stays.
 
     Args:
-        img: PIL image.
+        img: PIL image, or tensor of shape (..., C, H, W).
         angle: degrees, clockwise.
         translate: pixels to the right and down.
         scale: factor, above 0.
         shear: degrees along x, or (along x, along y).
-        interpolation: nearest, bilinear or bicubic.
+        interpolation: nearest or bilinear; bicubic too for PIL images.
         fill: value of what comes in from outside, or one a channel; 0 by default.
         center: (x, y) of the fixed point, from the upper left corner; the middle by default.
 
     Raises:
-        TypeError: an argument of the wrong type, or a tensor: transform before converting to one.
-        ValueError: a sequence of another length, or a scale that is not above 0.
+        TypeError: an argument of the wrong type.
+        ValueError: a sequence of another length, a scale that is not above 0, another number of ``fill`` values than
+            channels, or an interpolation that there is not.
     """
     mode = interpolation_mode(interpolation)
     if not isinstance(angle, (int, float)):
@@ -189,31 +192,16 @@ def affine(
         raise ValueError(f"Shear should be a sequence containing two values. Got {shear}")
     if center is not None and not isinstance(center, (list, tuple)):
         raise TypeError("Argument center should be a sequence")
-    _check_pil(img, "affine")
-    middle = center if center is not None else (img.width * 0.5, img.height * 0.5)
-    matrix = _inverse_affine(middle, float(angle), translate, scale, shears)
-    return img.transform(img.size, 0, matrix, PILLOW[mode], fillcolor=fill_color(fill, img))  # 0 is AFFINE
+    if is_pil(img):
+        middle = center if center is not None else (img.width * 0.5, img.height * 0.5)
+        matrix = inverse_affine(middle, angle, translate, scale, shears)
+        return img.transform(img.size, 0, matrix, PILLOW[mode], fillcolor=fill_color(fill, img))  # 0 is AFFINE
+    matrix = inverse_affine(_from_middle(center, img), angle, translate, scale, shears)
+    return warp_tensor(img, matrix, mode, fill)
 
 
-def _check_pil(img: Image, name: str) -> None:
-    if not is_pil(img):
-        check_tensor(img)
-        raise TypeError(f"{name} takes PIL images only as yet; put it before the conversion to a tensor")
-
-
-def _inverse_affine(
-    center: Sequence[float], angle: float, translate: Sequence[float], scale: float, shear: Sequence[float]
-) -> list[float]:
-    """The six numbers that take an output pixel to its place in the input, which is what Pillow asks for.
-
-    Forward, a point is moved so that ``center`` is 0, scaled, sheared along y, then along x, turned, and moved to
-    ``center`` + ``translate``. Turning and shearing keep areas, so the 2 x 2 part's inverse is its adjugate / scale.
-    """
-    turn, shear_x, shear_y = math.radians(angle), math.radians(shear[0]), math.radians(shear[1])
-    a = math.cos(turn - shear_y) / math.cos(shear_y)
-    b = -a * math.tan(shear_x) - math.sin(turn)
-    c = math.sin(turn - shear_y) / math.cos(shear_y)
-    d = -c * math.tan(shear_x) + math.cos(turn)
-    (xx, xy), (yx, yy) = (d / scale, -b / scale), (-c / scale, a / scale)
-    x, y = -center[0] - translate[0], -center[1] - translate[1]
-    return [xx, xy, xx * x + xy * y + center[0], yx, yy, yx * x + yy * y + center[1]]
+def _from_middle(center: Sequence[float] | None, img: Image) -> tuple[float, float]:
+    if center is None:
+        return 0.0, 0.0
+    _, height, width = get_dimensions(img)
+    return center[0] - width * 0.5, center[1] - height * 0.5

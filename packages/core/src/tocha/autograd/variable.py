@@ -1,0 +1,5 @@
+"""The old module of ``Variable``."""
+
+from ._legacy import Variable, VariableMeta
+
+__all__ = ["Variable", "VariableMeta"]
