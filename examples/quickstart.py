@@ -29,7 +29,7 @@ matplotlib.use("agg")
 from matplotlib import pyplot as plt  # noqa: E402
 
 DATA = {
-    "digits": {"make": datasets.Digits, "size": 8, "epochs": 15, "batch_size": 64},
+    "digits": {"make": datasets.Digits, "size": 8, "epochs": 10, "batch_size": 64},
     "fashion-mnist": {"make": datasets.FashionMNIST, "size": 28, "epochs": 5, "batch_size": 128},
 }
 BATCH_SIZES = (1, 64, 97)  # at which onnxruntime has to give the same numbers: one, the exported one, a prime

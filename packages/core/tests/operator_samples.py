@@ -49,8 +49,8 @@ INDEX = np.array([[0, 2, 1], [1, 0, 2]])
 MASK = np.array([[True, False, True], [False, True, True]])
 
 _UNARY = [
-    "neg", "abs", "exp", "expm1", "exp2", "sin", "cos", "tan", "atan", "sinh", "cosh", "tanh", "asinh", "sigmoid", "square", "sinc",
-    "deg2rad", "rad2deg", "erf", "erfc", "sgn",
+    "neg", "abs", "exp", "expm1", "exp2", "sin", "cos", "tan", "atan", "sinh", "cosh", "tanh", "asinh", "sigmoid",
+    "square", "sinc", "deg2rad", "rad2deg", "erf", "erfc", "sgn",
 ]  # fmt: skip
 _POSITIVE = ["log", "log2", "log10", "log1p", "sqrt", "rsqrt", "reciprocal", "lgamma", "digamma", "i0"]
 _FLAT = ["floor", "ceil", "round", "trunc", "sign", "isnan", "isinf", "isfinite", "signbit", "logical_not"]
@@ -88,7 +88,8 @@ SAMPLES: list[Sample] = [
     *[Sample(f"{n} broadcast", _method(n), ((2, 1, 3), (4, 1))) for n in _BINARY],
     *[Sample(f"{n} 0-d", _method(n), ((2, 3), ())) for n in ("add", "sub", "mul", "div")],
     *[Sample(n, _method(n), ((2, 3), (2, 3)), differentiable=False) for n in _COMPARE],
-    *[Sample(f"empty {n}", _method(n), ((0, 3), (0, 3)), differentiable=False) for n in ("add", "mul", "div", "maximum")],
+    *[Sample(f"empty {n}", _method(n), ((0, 3), (0, 3)), differentiable=False) for n in ("add", "mul", "div",
+                                                                                         "maximum")],
     Sample("pow", _method("pow"), ((2, 3), (2, 3)), positive=True),
     Sample("pow number", lambda x: x**3, ((2, 3),)),
     Sample("rpow", lambda x: 2.0**x, ((2, 3),)),
@@ -105,11 +106,17 @@ SAMPLES: list[Sample] = [
     Sample("where", lambda c, x, y: tocha.where(c, x, y), (MASK, (2, 3), (3,))),
     Sample("masked_fill", lambda x, m: x.masked_fill(m, 2.0), ((2, 3), MASK)),
     # reductions
-    *[Sample(f"{n} all", _method(n), ((2, 3),)) for n in ("sum", "mean", "prod", "amax", "amin", "std", "var", "logsumexp_all") if n != "logsumexp_all"],
-    *[Sample(f"{n} dim", lambda x, n=n: getattr(x, n)(1), ((2, 3, 2),)) for n in ("sum", "mean", "prod", "amax", "amin", "std", "var", "logsumexp")],
-    *[Sample(f"{n} keepdim", lambda x, n=n: getattr(x, n)((0, 2), keepdim=True), ((2, 3, 2),)) for n in ("sum", "mean", "amax", "std", "logsumexp")],
-    *[Sample(f"{n} dim", lambda x, n=n: getattr(x, n)(1).values, ((2, 3, 2),)) for n in ("max", "min", "median", "cummax", "cummin")],
-    *[Sample(n, lambda x, n=n: getattr(x, n)(1), ((2, 3),), differentiable=False) for n in ("argmax", "argmin", "all", "any", "argsort")],
+    *[Sample(f"{n} all", _method(n), ((2, 3),)) for n in ("sum", "mean", "prod", "amax", "amin", "std", "var",
+                                                          "logsumexp_all") if n != "logsumexp_all"],
+    *[Sample(f"{n} dim", lambda x, n=n: getattr(x, n)(1), ((2, 3, 2),)) for n in ("sum", "mean", "prod", "amax", "amin",
+                                                                                  "std", "var", "logsumexp")],
+    *[Sample(f"{n} keepdim", lambda x, n=n: getattr(x, n)((0, 2), keepdim=True), ((2, 3, 2),)) for n in ("sum", "mean",
+                                                                                                         "amax", "std",
+                                                                                                         "logsumexp")],
+    *[Sample(f"{n} dim", lambda x, n=n: getattr(x, n)(1).values, ((2, 3, 2),)) for n in ("max", "min", "median",
+                                                                                         "cummax", "cummin")],
+    *[Sample(n, lambda x, n=n: getattr(x, n)(1), ((2, 3),), differentiable=False) for n in ("argmax", "argmin", "all",
+                                                                                            "any", "argsort")],
     Sample("cumsum", lambda x: x.cumsum(1), ((2, 4),)),
     Sample("cumprod", lambda x: x.cumprod(1), ((2, 4),)),
     Sample("cumprod zero", lambda x: x.cumprod(0), (np.array([1.0, 0.0, 2.0, 3.0]),)),
@@ -166,7 +173,8 @@ SAMPLES: list[Sample] = [
     Sample("outer", tocha.outer, ((2,), (3,))),
     Sample("addmm", lambda c, x, y: tocha.addmm(c, x, y, beta=0.5, alpha=2), ((2, 2), (2, 3), (3, 2))),
     # activations and losses
-    *[Sample(n, lambda x, n=n: getattr(F, n)(x), ((2, 3),)) for n in ("relu", "gelu", "silu", "softplus", "elu", "leaky_relu", "mish", "hardtanh")],
+    *[Sample(n, lambda x, n=n: getattr(F, n)(x), ((2, 3),)) for n in ("relu", "gelu", "silu", "softplus", "elu",
+                                                                      "leaky_relu", "mish", "hardtanh")],
     Sample("softmax", lambda x: F.softmax(x, -1), ((2, 3),)),
     Sample("log_softmax", lambda x: F.log_softmax(x, 0), ((2, 3),)),
     Sample("cross_entropy", lambda x, t: F.cross_entropy(x, t), ((2, 3), ints(2, 0))),
@@ -183,7 +191,8 @@ SAMPLES: list[Sample] = [
     Sample("layer_norm", lambda x, w, b: F.layer_norm(x, (4,), w, b), ((2, 3, 4), (4,), (4,))),
     # linear algebra and transforms
     Sample("inv", lambda x: linalg.inv(x + 3 * tocha.eye(3, dtype=x.dtype, device=x.device)), ((3, 3),)),
-    Sample("solve", lambda a, b: linalg.solve(a + 3 * tocha.eye(3, dtype=a.dtype, device=a.device), b), ((3, 3), (3, 2))),
+    Sample("solve", lambda a, b: linalg.solve(a + 3 * tocha.eye(3, dtype=a.dtype, device=a.device), b),
+           ((3, 3), (3, 2))),
     Sample("det", lambda x: linalg.det(x), ((2, 3, 3),), meta=False),
     Sample("cholesky", lambda x: linalg.cholesky(x @ x.mT + tocha.eye(3, dtype=x.dtype, device=x.device)), ((3, 3),)),
     Sample("svdvals", lambda x: linalg.svdvals(x), ((3, 2),)),

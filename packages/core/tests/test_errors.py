@@ -1,4 +1,5 @@
-"""The commonest mistakes raise PyTorch's exception type, with a message a PyTorch user recognises (``reference/make_errors.py``)."""
+"""The commonest mistakes raise PyTorch's exception type, with a message a PyTorch user recognises
+(``reference/make_errors.py``)."""
 
 from __future__ import annotations
 

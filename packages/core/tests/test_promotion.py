@@ -1,4 +1,5 @@
-"""Every pair of dtypes, as tensors, 0-d tensors and Python numbers: the dtype that PyTorch gives (``reference/make_core.py``)."""
+"""Every pair of dtypes, as tensors, 0-d tensors and Python numbers: the dtype that PyTorch gives
+(``reference/make_core.py``)."""
 
 from __future__ import annotations
 

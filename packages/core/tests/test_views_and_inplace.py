@@ -9,17 +9,20 @@ import tocha
 from tocha.autograd import gradcheck
 
 ALIASES = {
-    "view": lambda x: x.view(6, 2), "reshape": lambda x: x.reshape(-1), "permute": lambda x: x.permute(1, 0), "T": lambda x: x.T,
-    "transpose": lambda x: x.transpose(0, 1), "slice": lambda x: x[1:], "select": lambda x: x[1], "strided": lambda x: x[:, ::2],
-    "narrow": lambda x: x.narrow(1, 1, 2), "unsqueeze": lambda x: x.unsqueeze(0), "squeeze": lambda x: x.unsqueeze(0).squeeze(0),
-    "flatten": lambda x: x.flatten(), "diagonal": lambda x: x.diagonal(), "unfold": lambda x: x.unfold(1, 2, 2),
-    "split": lambda x: x.split(2, 1)[0], "chunk": lambda x: x.chunk(2)[1], "unbind": lambda x: x.unbind(1)[1],
-    "as_strided": lambda x: x.as_strided((2, 2), (4, 1), 1), "detach": lambda x: x.detach(), "view_as": lambda x: x.view_as(x),
-    "movedim": lambda x: x.movedim(0, 1), "expand": lambda x: x.unsqueeze(0).expand(1, 3, 4),
+    "view": lambda x: x.view(6, 2), "reshape": lambda x: x.reshape(-1), "permute": lambda x: x.permute(1, 0),
+    "T": lambda x: x.T, "transpose": lambda x: x.transpose(0, 1), "slice": lambda x: x[1:], "select": lambda x: x[1],
+    "strided": lambda x: x[:, ::2], "narrow": lambda x: x.narrow(1, 1, 2), "unsqueeze": lambda x: x.unsqueeze(0),
+    "squeeze": lambda x: x.unsqueeze(0).squeeze(0), "flatten": lambda x: x.flatten(),
+    "diagonal": lambda x: x.diagonal(), "unfold": lambda x: x.unfold(1, 2, 2), "split": lambda x: x.split(2, 1)[0],
+    "chunk": lambda x: x.chunk(2)[1], "unbind": lambda x: x.unbind(1)[1],
+    "as_strided": lambda x: x.as_strided((2, 2), (4, 1), 1), "detach": lambda x: x.detach(),
+    "view_as": lambda x: x.view_as(x), "movedim": lambda x: x.movedim(0, 1),
+    "expand": lambda x: x.unsqueeze(0).expand(1, 3, 4),
 }  # fmt: skip
 COPIES = {
-    "clone": lambda x: x.clone(), "index": lambda x: x[[0, 1]], "mask": lambda x: x[x > 0], "contiguous": lambda x: x.T.contiguous(),
-    "reshape": lambda x: x.T.reshape(-1), "cat": lambda x: tocha.cat([x]), "flip": lambda x: x.flip(0), "to": lambda x: x.to(tocha.float64),
+    "clone": lambda x: x.clone(), "index": lambda x: x[[0, 1]], "mask": lambda x: x[x > 0],
+    "contiguous": lambda x: x.T.contiguous(), "reshape": lambda x: x.T.reshape(-1), "cat": lambda x: tocha.cat([x]),
+    "flip": lambda x: x.flip(0), "to": lambda x: x.to(tocha.float64),
 }  # fmt: skip
 
 
@@ -67,13 +70,17 @@ def test_writing_rows_in_a_loop_has_the_right_gradient() -> None:
 
 WRITES = {
     "add_": lambda x: x.add_(2), "mul_": lambda x: x.mul_(x + 1), "sub_ alpha": lambda x: x.sub_(x + 1, alpha=0.5),
-    "relu_": lambda x: x.relu_(), "exp_": lambda x: x.exp_(), "pow_": lambda x: x.pow_(2), "clamp_": lambda x: x.clamp_(-1, 1),
-    "zero_": lambda x: x.zero_(), "fill_": lambda x: x.fill_(3), "copy_": lambda x: x.copy_(x * 2 + 1), "setitem": lambda x: x.__setitem__(0, x[1] * 2),
-    "slice mul_": lambda x: x[1:].mul_(3), "column copy_": lambda x: x[:, 0].copy_(x[:, 1] * 2), "T add_": lambda x: x.T.add_(x.T),
-    "view of view": lambda x: x.view(-1)[2:4].mul_(5), "masked_fill_": lambda x: x.masked_fill_(x > 0, 2.0),
-    "index setitem": lambda x: x.__setitem__([0, 1], x[[1, 0]] * 2), "mask setitem": lambda x: x.__setitem__(x > 0, 0.5),
-    "diagonal fill_": lambda x: x.diagonal().fill_(1.0), "index_add_": lambda x: x.index_add_(0, tocha.tensor([1]), x[:1] * 2),
-    "/=": lambda x: x.__itruediv__(2), "silent view": lambda x: (x.view(-1), x.mul_(2)), "unsqueeze sin_": lambda x: x.unsqueeze(0).sin_(),
+    "relu_": lambda x: x.relu_(), "exp_": lambda x: x.exp_(), "pow_": lambda x: x.pow_(2),
+    "clamp_": lambda x: x.clamp_(-1, 1), "zero_": lambda x: x.zero_(), "fill_": lambda x: x.fill_(3),
+    "copy_": lambda x: x.copy_(x * 2 + 1), "setitem": lambda x: x.__setitem__(0, x[1] * 2),
+    "slice mul_": lambda x: x[1:].mul_(3), "column copy_": lambda x: x[:, 0].copy_(x[:, 1] * 2),
+    "T add_": lambda x: x.T.add_(x.T), "view of view": lambda x: x.view(-1)[2:4].mul_(5),
+    "masked_fill_": lambda x: x.masked_fill_(x > 0, 2.0), "diagonal fill_": lambda x: x.diagonal().fill_(1.0),
+    "index setitem": lambda x: x.__setitem__([0, 1], x[[1, 0]] * 2),
+    "mask setitem": lambda x: x.__setitem__(x > 0, 0.5),
+    "index_add_": lambda x: x.index_add_(0, tocha.tensor([1]), x[:1] * 2),
+    "/=": lambda x: x.__itruediv__(2), "silent view": lambda x: (x.view(-1), x.mul_(2)),
+    "unsqueeze sin_": lambda x: x.unsqueeze(0).sin_(),
 }  # fmt: skip
 
 

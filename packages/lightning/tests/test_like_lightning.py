@@ -5,11 +5,9 @@ from __future__ import annotations
 import importlib.util
 import json
 import logging
-import math
 import warnings
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -25,41 +23,6 @@ _spec.loader.exec_module(scenarios)
 RECORD = json.loads((REFERENCE / "lightning.json").read_text())
 CASES = RECORD["cases"]
 
-# where tocha means to differ from Lightning, and why
-DIFFERENCES = {
-    # tocha goes on with the batches that were not seen; Lightning begins the epoch's data again
-    "resume_mid_epoch": ["resumed/callback_metrics", "resumed/logged", "resumed/weights", "resumed/outputs",
-                         "resumed/progress_bar_metrics"],
-    # Lightning answers max_steps, which is -1 here; tocha says that it cannot know
-    "iterable_train_data": ["estimated_stepping_batches"],
-    # Lightning takes the last epoch's number of accumulated batches for all epochs
-    "gradient_accumulation_scheduler": ["estimated_stepping_batches"],
-}  # fmt: skip
-
-
-def differences(expected: Any, found: Any, path: str = "") -> list[str]:
-    """Where two pieces of plain data differ; numbers may by 2e-5."""
-    if isinstance(expected, dict) and isinstance(found, dict):
-        out = (
-            [f"{path}: only in one: {sorted(expected.keys() ^ found.keys())}"]
-            if expected.keys() != found.keys()
-            else []
-        )
-        for key in expected.keys() & found.keys():
-            out += differences(expected[key], found[key], f"{path}/{key}".lstrip("/"))
-        return out
-    if isinstance(expected, list) and isinstance(found, list):
-        out = []
-        for i, (a, b) in enumerate(zip(expected, found, strict=False)):
-            out += differences(a, b, f"{path}[{i}]")
-            if out:
-                return out
-        return out if len(expected) == len(found) else [f"{path}: {len(expected)} items, found {len(found)}"]
-    if isinstance(expected, float) and isinstance(found, (int, float)):
-        if math.isnan(expected) and math.isnan(found) or abs(expected - found) <= 2e-5:
-            return []
-    return [] if expected == found else [f"{path}: expected {expected!r}, found {found!r}"]
-
 
 @pytest.mark.parametrize("name", sorted(scenarios.TABLE))
 def test_run_is_as_with_lightning(name: str, caplog: pytest.LogCaptureFixture) -> None:
@@ -69,9 +32,7 @@ def test_run_is_as_with_lightning(name: str, caplog: pytest.LogCaptureFixture) -
         # the table is about behaviour; what is warned of is tested where it belongs
         warnings.simplefilter("ignore")
         found = json.loads(json.dumps(scenarios.run(env, name)))
-    allowed = DIFFERENCES.get(name, [])
-    unexpected = [d for d in differences(CASES[name], found) if not any(d.startswith(prefix) for prefix in allowed)]
-    assert unexpected == []
+    assert scenarios.unexpected(name, CASES[name], found) == []
 
 
 def test_the_reference_covers_the_table() -> None:

@@ -288,3 +288,19 @@ def test_further_than_max_epochs(lightning: Any) -> None:
         lightning.trainer(max_epochs=2).fit(
             lightning.Plain(), lightning.loader(), ckpt_path=lightning.path / "three.ckpt"
         )
+
+
+def test_a_checkpoint_without_the_state_of_training(lightning: Any) -> None:
+    trainer = lightning.trainer(max_epochs=1, enable_checkpointing=False)
+    trainer.fit(lightning.Plain(), lightning.loader())
+    trainer.save_checkpoint(lightning.path / "old.ckpt")
+    contents = tocha.load(lightning.path / "old.ckpt")
+    del contents["loops"]
+    tocha.save(contents, lightning.path / "old.ckpt")
+    with pytest.raises(KeyError, match="does not say how far it was"):
+        lightning.trainer(max_epochs=2).fit(
+            lightning.Plain(), lightning.loader(), ckpt_path=lightning.path / "old.ckpt"
+        )
+    lightning.trainer().test(
+        lightning.Plain(), lightning.loader(), ckpt_path=lightning.path / "old.ckpt", verbose=False
+    )

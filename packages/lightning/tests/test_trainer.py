@@ -466,6 +466,18 @@ def test_true_precision(lightning: Any, precision: Any) -> None:
     assert tocha.zeros(1).dtype == tocha.float32
 
 
+@pytest.mark.parametrize("precision", ["bf16-mixed", "16-mixed"])
+def test_mixed_precision(lightning: Any, precision: str) -> None:
+    if not hasattr(tocha, "amp"):
+        with pytest.raises(MisconfigurationException, match="needs automatic mixed precision"):
+            lightning.trainer(precision=precision)
+        return
+    model = lightning.Plain()
+    trainer = lightning.trainer(max_epochs=1, precision=precision, enable_checkpointing=False)
+    trainer.fit(model, lightning.loader())
+    assert trainer.precision == precision and trainer.global_step == 6 and model.layer.weight.dtype == tocha.float32
+
+
 def test_profilers_report(lightning: Any) -> None:
     import json
 

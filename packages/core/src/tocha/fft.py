@@ -18,11 +18,13 @@ from ._core.inplace import store
 from ._core.tensor import Tensor
 from ._ops.arrangement import roll
 from ._ops.complex import conj, to_complex
-from ._ops.creation import _placed, resolve_dtype
+from ._ops.creation import resolve_dtype
 from ._ops.dims import wrap_dim
 from ._ops.fourier import c2c, c2r, r2c
+from ._ops.from_data import placed
 
-__all__ = ["fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft",
+__all__ = ["fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn",
+           "ifftshift", "ihfft",
            "ihfft2", "ihfftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn"]  # fmt: skip
 
 
@@ -218,7 +220,7 @@ def ihfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None =
 
 
 def _frequencies(raw: np.ndarray, dtype: Any, device: Any, requires_grad: bool, out: Any) -> Tensor:
-    return _out(_placed(raw.astype(resolve_dtype(dtype)), device, requires_grad), out)
+    return _out(placed(raw.astype(resolve_dtype(dtype)), device, requires_grad), out)
 
 
 def fftfreq(

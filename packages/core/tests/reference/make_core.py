@@ -13,44 +13,23 @@ import torch
 
 DATA = Path(__file__).parent.parent / "data"
 DTYPES = [
-    "bool",
-    "uint8",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "float16",
-    "bfloat16",
-    "float32",
-    "float64",
-    "complex64",
+    "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64",
     "complex128",
-]
+]  # fmt: skip
 SCALARS = {"True": True, "3": 3, "2.5": 2.5, "1j": 1j}
 OPERATORS = [
-    "add",
-    "sub",
-    "mul",
-    "div",
-    "floor_divide",
-    "remainder",
-    "pow",
-    "eq",
-    "lt",
-    "maximum",
-    "bitwise_and",
-    "logical_or",
-    "atan2",
-]
+    "add", "sub", "mul", "div", "floor_divide", "remainder", "pow", "eq", "lt", "maximum", "bitwise_and",
+    "logical_or", "atan2",
+]  # fmt: skip
 
 
 def operand(dtype: str, zero: bool) -> torch.Tensor:
     return torch.ones((), dtype=getattr(torch, dtype)) if zero else torch.ones(2, dtype=getattr(torch, dtype))
 
 
-def outcome(fn) -> str:
+def outcome(fn, *args) -> str:
     try:
-        return str(fn().dtype).removeprefix("torch.")
+        return str(fn(*args).dtype).removeprefix("torch.")
     except Exception as error:
         return type(error).__name__
 
@@ -65,17 +44,17 @@ def promotion() -> dict[str, str]:
         if a.endswith("/0") and b.endswith("/0"):
             continue
         for name in OPERATORS:
-            table[f"{a},{b},{name}"] = outcome(lambda: getattr(torch, name)(x, y))
+            table[f"{a},{b},{name}"] = outcome(getattr(torch, name), x, y)
         for name in ("add_", "mul_", "div_"):
             table[f"{a},{b},{name}"] = outcome(
-                lambda: getattr(x.clone(), name)(y if not a.endswith("/0") else y.sum().to(y.dtype))
+                getattr(x.clone(), name), y if not a.endswith("/0") else y.sum().to(y.dtype)
             )
     for a, (text, value) in itertools.product(kinds, SCALARS.items()):
         x = operand(a.removesuffix("/0"), a.endswith("/0"))
         table[f"{a},{text},result_type"] = str(torch.result_type(x, value)).removeprefix("torch.")
         for name in OPERATORS:
             if name not in ("maximum", "logical_or", "atan2"):
-                table[f"{a},{text},{name}"] = outcome(lambda: getattr(torch, name)(x, value))
+                table[f"{a},{text},{name}"] = outcome(getattr(torch, name), x, value)
     return table
 
 

@@ -6,6 +6,7 @@ the loggers, metrics, the names and the contents of checkpoints, learning rates 
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 from types import SimpleNamespace
@@ -515,3 +516,45 @@ def _estimate(trainer: Any) -> Any:
     except Exception as error:
         return type(error).__name__
     return "inf" if value == float("inf") else value
+
+
+# where tocha means to differ from Lightning, and why
+DIFFERENCES = {
+    # tocha goes on with the batches that were not seen; Lightning begins the epoch's data again
+    "resume_mid_epoch": ["resumed/callback_metrics", "resumed/logged", "resumed/weights", "resumed/outputs",
+                         "resumed/progress_bar_metrics"],
+    # Lightning answers max_steps, which is -1 here; tocha says that it cannot know
+    "iterable_train_data": ["estimated_stepping_batches"],
+    # Lightning takes the last epoch's number of accumulated batches for all epochs
+    "gradient_accumulation_scheduler": ["estimated_stepping_batches"],
+}  # fmt: skip
+
+
+def differences(expected: Any, found: Any, path: str = "") -> list[str]:
+    """Where two pieces of plain data differ; numbers may by 2e-5."""
+    if isinstance(expected, dict) and isinstance(found, dict):
+        out = (
+            [f"{path}: only in one: {sorted(expected.keys() ^ found.keys())}"]
+            if expected.keys() != found.keys()
+            else []
+        )
+        for key in expected.keys() & found.keys():
+            out += differences(expected[key], found[key], f"{path}/{key}".lstrip("/"))
+        return out
+    if isinstance(expected, list) and isinstance(found, list):
+        out = []
+        for i, (a, b) in enumerate(zip(expected, found, strict=False)):
+            out += differences(a, b, f"{path}[{i}]")
+            if out:
+                return out
+        return out if len(expected) == len(found) else [f"{path}: {len(expected)} items, found {len(found)}"]
+    if isinstance(expected, float) and isinstance(found, (int, float)):
+        if math.isnan(expected) and math.isnan(found) or abs(expected - found) <= 2e-5:
+            return []
+    return [] if expected == found else [f"{path}: expected {expected!r}, found {found!r}"]
+
+
+def unexpected(name: str, expected: Any, found: Any) -> list[str]:
+    """The differences between two runs of the case `name` that tocha does not mean to have."""
+    allowed = DIFFERENCES.get(name, [])
+    return [d for d in differences(expected, found) if not any(d.startswith(prefix) for prefix in allowed)]

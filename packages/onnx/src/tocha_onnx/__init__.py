@@ -11,18 +11,23 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .dimensions import Dim
     from .errors import UnsupportedOperatorError, VerificationError
-    from .exporting import export
+    from .exporting import export, export_training
     from .program import ONNXProgram
+    from .quantization import Quantized, quantize_dynamic, quantize_static
     from .registry import Unsupported, lowering, unsupported
 
 __all__ = [
     "Dim",
     "ONNXProgram",
+    "Quantized",
     "Unsupported",
     "UnsupportedOperatorError",
     "VerificationError",
     "export",
+    "export_training",
     "lowering",
+    "quantize_dynamic",
+    "quantize_static",
     "unsupported",
 ]
 __version__ = "0.1.0"
@@ -30,11 +35,15 @@ __version__ = "0.1.0"
 _PLACES = {
     "Dim": "dimensions",
     "ONNXProgram": "program",
+    "Quantized": "quantization",
     "Unsupported": "registry",
     "UnsupportedOperatorError": "errors",
     "VerificationError": "errors",
     "export": "exporting",
+    "export_training": "exporting",
     "lowering": "registry",
+    "quantize_dynamic": "quantization",
+    "quantize_static": "quantization",
     "unsupported": "registry",
 }
 

@@ -21,11 +21,29 @@ __all__ = ["Capture", "Program", "capture"]
 
 
 class Program:
-    """What is exported, as a function of a flat list of arrays."""
+    """What is exported, as a function of a flat list of arrays.
 
-    def __init__(self, model: Any, args: tuple, kwargs: Mapping[str, Any]) -> None:
+    Args:
+        model: a module or a callable.
+        owner: the module whose parameters, modes and names count, where ``model`` is a function around one.
+        gradients: whether the program computes gradients itself.
+        training: the mode in which the owner runs.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        args: tuple,
+        kwargs: Mapping[str, Any],
+        *,
+        owner: nn.Module | None = None,
+        gradients: bool = False,
+        training: bool = False,
+    ) -> None:
         self.model, self.args, self.kwargs = model, args, dict(kwargs)
         self.is_module = isinstance(model, nn.Module)
+        self.owner = model if self.is_module else owner
+        self.gradients, self.training = gradients, training
         call = model.forward if self.is_module else model
         self.arguments = bind_arguments(call, args, self.kwargs)
         self.leaves = [leaf for name, value in self.arguments for leaf in flatten(value, name)]
@@ -35,14 +53,28 @@ class Program:
         """The tensors of the example call, as arrays."""
         return [tensor.detach()._data for _, tensor in self.leaves]
 
+    @property
+    def named(self) -> list[tuple[str, Any]]:
+        """The owner's parameters and buffers, each under every name that it has."""
+        if self.owner is None:
+            return []
+        own = [*self.owner.named_parameters(remove_duplicate=False), *self.owner.named_buffers(remove_duplicate=False)]
+        return [(name, tensor) for name, tensor in own if tensor is not None]
+
     def call(self, tensors: list[Any]) -> Any:
         """Run the program with other tensors in the place of the example's."""
         args, kwargs = rebuild((self.args, self.kwargs), list(tensors))
         return self.model(*args, **kwargs)
 
+    @contextlib.contextmanager
+    def prepared(self) -> Iterator[None]:
+        """The owner in its mode inside; its modes, parameters and buffers as they were afterwards."""
+        with in_mode(self.owner, self.training), restored(self.owner), tocha.set_grad_enabled(self.gradients):
+            yield
+
     def run(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
-        """The outputs, in order, of the program itself: eager, in eval mode, without gradients."""
-        with evaluating(self.model), tocha.no_grad(), restored(self.model):
+        """The outputs, in order, of the program itself, eagerly."""
+        with self.prepared():
             outputs = self.call([wrap(np.array(a)) for a in arrays])
         return [np.asarray(tensor.detach()._data) for _, tensor in flatten(outputs, "output")]
 
@@ -56,34 +88,33 @@ class Capture:
     inputs: list[str]
     outputs: list[str]
     dimensions: list[Dimension]
-    parameters: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
 
 @contextlib.contextmanager
-def evaluating(model: Any) -> Iterator[None]:
-    """Eval mode inside, each submodule's own mode again afterwards."""
-    modules = list(model.modules()) if isinstance(model, nn.Module) else []
+def in_mode(owner: nn.Module | None, training: bool) -> Iterator[None]:
+    """Train or eval mode inside, each submodule's own mode again afterwards."""
+    modules = [] if owner is None else list(owner.modules())
     before = [module.training for module in modules]
-    if any(before):
-        model.eval()
+    if owner is not None and any(mode is not training for mode in before):
+        owner.train(training)
     try:
         yield
     finally:
-        for module, training in zip(modules, before):
-            module.training = training
+        for module, mode in zip(modules, before):
+            module.training = mode
 
 
 @contextlib.contextmanager
-def restored(model: Any) -> Iterator[None]:
+def restored(owner: nn.Module | None) -> Iterator[None]:
     """Parameters and buffers hold the same arrays with the same values afterwards (a cache may be written inside)."""
-    if not isinstance(model, nn.Module):
+    if owner is None:
         yield
         return
-    owners = [(module, dict(module._buffers)) for module in model.modules()]
+    owners = [(module, dict(module._buffers)) for module in owner.modules()]
     buffers = [tensor for _, table in owners for tensor in table.values() if tensor is not None]
     kept = [(tensor, tensor._data, np.array(tensor._data)) for tensor in buffers if tensor.device.type == "cpu"]
-    parameters = [(tensor, tensor._data) for tensor in model.parameters()]
+    parameters = [(tensor, tensor._data, tensor.grad) for tensor in owner.parameters()]
     try:
         yield
     finally:
@@ -91,20 +122,21 @@ def restored(model: Any) -> Iterator[None]:
             module._buffers.clear()
             module._buffers.update(table)
         for tensor, data, values in kept:
-            tensor._data = data
+            tensor._data, tensor._node = data, None
             if data.flags.writeable and not np.array_equal(data, values, equal_nan=data.dtype.kind == "f"):
                 data[...] = values
-        for tensor, data in parameters:
+        for tensor, data, grad in parameters:
             tensor._data = data
+            tensor.grad = grad
 
 
 @contextlib.contextmanager
-def _module_paths(model: Any, tracer: Tracer) -> Iterator[None]:
+def _module_paths(owner: nn.Module | None, tracer: Tracer) -> Iterator[None]:
     """Nodes carry the path of the module that ran them."""
     handles = []
     seen: set[int] = set()
-    if isinstance(model, nn.Module):
-        for path, module in model.named_modules():
+    if owner is not None:
+        for path, module in owner.named_modules():
             if id(module) in seen:
                 continue
             seen.add(id(module))
@@ -120,15 +152,9 @@ def _module_paths(model: Any, tracer: Tracer) -> Iterator[None]:
         tracer.modules.clear()
 
 
-def _named(model: Any) -> list[tuple[str, Any]]:
-    if not isinstance(model, nn.Module):
-        return []
-    return [*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False)]
-
-
 def _check_devices(program: Program) -> None:
-    for name, tensor in [*program.leaves, *_named(program.model)]:
-        if tensor is not None and tensor.device.type != "cpu":
+    for name, tensor in [*program.leaves, *program.named]:
+        if tensor.device.type != "cpu":
             raise ValueError(
                 f"expected the model and its inputs on the CPU, got {name!r} on {tensor.device}: move them with .cpu()"
             )
@@ -159,25 +185,23 @@ def capture(
     axes = read_dynamic(dynamic_shapes, dynamic_axes, program.arguments, ranks)
     environment = Environment(strict=True)
     shapes, dimensions = symbols(environment, axes, names, [tuple(t.shape) for _, t in program.leaves])
-    if program.is_module and program.model.training:
+    if program.owner is not None and program.owner.training and not program.training:
         warnings.warn(
             "the model is in training mode and is exported in eval mode: call model.eval() first to say that you know",
             UserWarning,
             stacklevel=4,
         )
-    tracer = Tracer(Graph(environment))
+    tracer = Tracer(Graph(environment), recompute=True)
     result = Capture(program, tracer.graph, names, [], dimensions)
-    for name, tensor in _named(program.model):
-        if tensor is not None:
-            tracer.name_parameter(tensor._data, name)
-            result.parameters[name] = name
+    for name, tensor in program.named:
+        tracer.name_parameter(tensor._data, name)
     inputs = [
         tracer.input(name, shape, tensor._data.dtype) for name, shape, (_, tensor) in zip(names, shapes, program.leaves)
     ]
-    with evaluating(program.model), restored(program.model), tocha.no_grad(), _module_paths(program.model, tracer):
+    with program.prepared(), _module_paths(program.owner, tracer):
         if not fold:
-            for _, tensor in _named(program.model):
-                if tensor is not None and isinstance(tensor._data, np.ndarray):
+            for _, tensor in program.named:
+                if isinstance(tensor._data, np.ndarray):
                     tensor._data = tracer.constant(tensor._data)
         with tracer.active():
             outputs = program.call(inputs)

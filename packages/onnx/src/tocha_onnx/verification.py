@@ -79,26 +79,32 @@ def trial_sizes(program: ONNXProgram) -> list[dict[str, int]]:
     ones = {d.name: 1 for d in dimensions}
     if allowed(ones):
         trials.append(ones)
-    larger: dict[str, int] = {}
-    taken: set[int] = set()
-    for d in dimensions:
-        larger[d.name] = base[d.name]
-    for d in dimensions:
-        candidates = [p for _, p in zip(range(12), _primes(max(4, base[d.name])))] + [
-            base[d.name] * k for k in (2, 3, 4)
-        ]
-        candidates += list(range(base[d.name] + 1, base[d.name] + 65))
-        for n in candidates:
-            if n not in taken and allowed({**larger, d.name: n}):
-                larger[d.name] = n
-                taken.add(n)
-                break
-    trials.append(larger)
+    taken = {base[d.name] for d in dimensions}
+    larger = base
+    for _ in range(2):
+        larger = _larger(larger, dimensions, allowed, taken)
+        trials.append(larger)
+        if all(len({trial[d.name] for trial in trials}) >= 3 for d in dimensions):
+            break
     unique = []
     for trial in trials:
         if trial not in unique:
             unique.append(trial)
     return unique
+
+
+def _larger(base: dict[str, int], dimensions: list[Any], allowed: Any, taken: set[int]) -> dict[str, int]:
+    """Sizes above the base's, no two the same: primes where the guards allow them."""
+    made = dict(base)
+    for d in dimensions:
+        first = max(4, base[d.name])
+        candidates = [p for _, p in zip(range(12), _primes(first))] + [base[d.name] * k for k in (2, 3, 4)]
+        for n in [*candidates, *range(base[d.name] + 1, base[d.name] + 65)]:
+            if n not in taken and allowed({**made, d.name: n}):
+                made[d.name] = n
+                taken.add(n)
+                break
+    return made
 
 
 def fresh(example: np.ndarray, shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:

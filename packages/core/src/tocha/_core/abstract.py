@@ -1,4 +1,5 @@
-"""Arrays without memory: a shape and a dtype. The ``meta`` device is made of them, and the tracer's values extend them."""
+"""Arrays without memory: a shape and a dtype. The ``meta`` device is made of them, and the tracer's values extend
+them."""
 
 from __future__ import annotations
 

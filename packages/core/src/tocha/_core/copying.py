@@ -16,7 +16,8 @@ def deep_copy(t: Tensor, memo: dict) -> Tensor:
     if t.grad_fn is not None:
         raise RuntimeError(
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. "
-            "If you were attempting to deepcopy a module, this may be because of a tensor that is not a leaf: detach() it first"
+            "If you were attempting to deepcopy a module, this may be because of a tensor that is not a leaf: detach() "
+            "it first"
         )
     data = t._data
     root = getattr(data, "base", None)
@@ -68,7 +69,8 @@ def reduce_tensor(t: Tensor) -> tuple:
     """What pickle stores: the values on the host, the device, the flags and the attributes."""
     if t.grad_fn is not None:
         raise RuntimeError(
-            "Only Tensors created explicitly by the user (graph leaves) can be pickled. Call detach() on the tensor first"
+            "Only Tensors created explicitly by the user (graph leaves) can be pickled. Call detach() on the tensor "
+            "first"
         )
     attributes = {k: v for k, v in t.__dict__.items() if k not in ("_backward_hooks", "_post_accumulate_grad_hooks")}
     return rebuild, (type(t), arrays.to_host(t._data), str(t.device), bool(t._flags & 1), attributes or None)

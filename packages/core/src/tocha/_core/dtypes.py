@@ -119,7 +119,8 @@ def of(np_dtype: np.dtype) -> dtype:
 
 
 def as_numpy(value: Any) -> np.dtype:
-    """NumPy's dtype for a ``dtype``, a Python type (``float`` means the default dtype's float64 as in PyTorch) or a NumPy dtype."""
+    """NumPy's dtype for a ``dtype``, a Python type (``float`` means the default dtype's float64 as in PyTorch) or a
+    NumPy dtype."""
     if type(value) is dtype:
         return value.np
     if value is float:
@@ -216,7 +217,8 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
 
 @functools.lru_cache(maxsize=4096)
 def result_np(dim: np.dtype | None, zero: np.dtype | None, wrapped: int) -> np.dtype:
-    """Result of promoting dimensioned tensors ``dim``, 0-d tensors ``zero`` and Python scalars of category ``wrapped`` (-1: none).
+    """Result of promoting dimensioned tensors ``dim``, 0-d tensors ``zero`` and Python scalars of category ``wrapped``
+    (-1: none).
 
     A lower tier counts only where its category is higher than that of the tiers above it.
     """
@@ -273,7 +275,8 @@ def can_cast(from_: dtype, to: dtype) -> bool:
 
 
 class finfo:
-    """Limits of a floating-point type, as ``torch.finfo``: ``eps``, ``max``, ``min``, ``tiny``, ``bits``, ``resolution``.
+    """Limits of a floating-point type, as ``torch.finfo``: ``eps``, ``max``, ``min``, ``tiny``, ``bits``,
+    ``resolution``.
 
     Example:
         >>> import tocha

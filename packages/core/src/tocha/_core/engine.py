@@ -41,7 +41,7 @@ def backward(root: Tensor, gradient: Any, retain: bool | None, create: bool, inp
     if e is None:
         raise no_history(0)
     if gradient is None:
-        seed = _ONES.get(root._data.dtype) if not root._data.shape and type(root._data) is ndarray else None
+        seed: Any = _ONES.get(root._data.dtype) if not root._data.shape and type(root._data) is ndarray else None
         if seed is None:
             seed = implicit_gradient(root)
         if create:
@@ -71,7 +71,8 @@ def check_gradient(root: Tensor, gradient: Any, create: bool) -> Any:
         raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
     if tuple(gradient._data.shape) != tuple(root._data.shape):
         raise RuntimeError(
-            f"Mismatch in shape: grad_output[0] has a shape of {gradient.shape} and output[0] has a shape of {root.shape}."
+            f"Mismatch in shape: grad_output[0] has a shape of {gradient.shape} and output[0] has a shape of "
+            f"{root.shape}."
         )
     if gradient._data.dtype.kind == "c" and root._data.dtype.kind != "c":
         raise RuntimeError("For complex Tensors, both grad_output and output are required to have the same dtype.")
@@ -307,7 +308,7 @@ def lift(n: Node) -> Node:
         again.extra = n.extra
     except AttributeError:
         pass
-    if n.op.name == "cast":
+    if n.op.name == "cast" and n.aux is not None:
         again.extra = {"source": n.aux[0]}
     lifted = []
     first = n.op.save_from

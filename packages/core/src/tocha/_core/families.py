@@ -44,6 +44,11 @@ def inplace_method(fn: Callable, name: str | None = None) -> Callable:
     return made
 
 
+def attribute(name: str, getter: Callable, setter: Callable | None = None) -> None:
+    """Give Tensor a property."""
+    setattr(Tensor, name, property(getter, setter))
+
+
 def shape_like_first(x: Any, *rest: Any) -> tuple:
     return x.shape, x.dtype
 
@@ -75,7 +80,7 @@ def unary(
         linear: see ``Op``.
         attach, inplace: make it a Tensor method ``name``, with a twin ``name_``.
     """
-    roles = {"": (), "x": (0,), "y": ("y",), "xy": (0, "y")}[saves]
+    roles: tuple[int | str, ...] = {"": (), "x": (0,), "y": ("y",), "xy": (0, "y")}[saves]
 
     def rule(n: Any, g: Any) -> tuple:
         return (vjp(g, *n.saved),)  # type: ignore[misc]
@@ -134,11 +139,11 @@ def binary(
     bool_result = result == "bool"
 
     def infer(x: Any, y: Any) -> tuple:
-        dtype = getattr(x, "dtype", None)
+        dtype: Any = getattr(x, "dtype", None)
         if dtype is None or (not getattr(x, "shape", ()) and getattr(y, "shape", ())):
             dtype = getattr(y, "dtype", dtype)
         if result == "float":
-            dtype = _float_dtype(dtype)  # type: ignore[arg-type]
+            dtype = _float_dtype(dtype)
         return broadcast_two(getattr(x, "shape", ()), getattr(y, "shape", ())), dtypes.NP_BOOL if bool_result else dtype
 
     differentiable = dx is not None or dy is not None

@@ -145,7 +145,7 @@ def build_generic(op: Op) -> Callable:
                     t._flags = INFERENCE
                 break
         if op.view:
-            x = raws[0]
+            x: Any = raws[0]
             base = getattr(t._data, "base", None)
             if type(x) in ABSTRACT or (base is not None and (base is x or base is x.base)):
                 make_view(t, tensors[0], op, attrs)
@@ -222,7 +222,7 @@ def _raw_call(op: Op, args: tuple, tensors: tuple) -> Any:
 
 
 def _new_node(op: Op, tensors: tuple, raws: tuple, attrs: tuple, kept: Any) -> Node | None:
-    edges = []
+    edges: list = []
     wanted = False
     for u in tensors:
         if u is None or not u._flags:

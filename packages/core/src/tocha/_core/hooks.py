@@ -214,7 +214,7 @@ def instrument_node(n: Node, mode: Instruments) -> None:
     if mode.anomaly:
         n.metadata["traceback_"] = traceback.format_list(_user_frames())
         proxy.check_nan = mode.check_nan
-    if mode.pack is not None and n.saved:
+    if mode.pack is not None and (n.saved or (type(n.aux) is tuple and any(map(_is_array, n.aux)))):
         _pack_saved(n, proxy, mode)
 
 
@@ -222,24 +222,36 @@ def _user_frames() -> list:
     return [f for f in traceback.extract_stack() if "/tocha/_core/" not in f.filename.replace("\\", "/")]
 
 
+def _is_array(value: Any) -> bool:
+    return value is not None and hasattr(value, "shape")
+
+
 def _pack_saved(n: Node, proxy: Proxied, mode: Instruments) -> None:
-    arrays = n.saved
+    """Let the pack hook keep the node's arrays: those that the rule asked for, then those that the kernel kept for it."""
+    count, aux = len(n.saved), n.aux if type(n.aux) is tuple else ()
+    values = (*n.saved, *aux)
     token = set_mode(False)
     try:
-        packed = tuple([None if a is None or not hasattr(a, "shape") else mode.pack(as_tensor(a)) for a in arrays])  # type: ignore[misc]
+        packed = tuple([mode.pack(as_tensor(a)) if _is_array(a) else None for a in values])  # type: ignore[misc]
     finally:
         reset_mode(token)
-    numbers = tuple([a if a is not None and not hasattr(a, "shape") else None for a in arrays])
+    others = tuple([None if _is_array(a) else a for a in values])
     unpack = mode.unpack
-    n.saved, n.counters = packed, None
+    n.saved, n.counters = packed[:count], None
+    if aux:
+        n.aux = others[count:]
 
     def restore(node: Node, tensor_mode: bool) -> Node:
         again = copy_node(node)
-        values = [None if p is None else unpack(p) for p in packed]  # type: ignore[misc]
-        restored = []
-        for value, number in zip(values, numbers):
-            restored.append(number if value is None else value if tensor_mode else value._data)
-        again.saved = tuple(restored)
+        wanted = packed[:count] if tensor_mode else packed
+        raws = [other if p is None else unpack(p)._data for p, other in zip(wanted, others)]  # type: ignore[misc]
+        again.saved = tuple(raws[:count])
+        if tensor_mode:
+            from .engine import lift
+
+            return lift(again)
+        if aux:
+            again.aux = tuple(raws[count:])
         return again
 
     proxy.unpack = restore

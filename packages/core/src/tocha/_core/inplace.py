@@ -30,8 +30,8 @@ def check_writable(a: Tensor) -> None:
     """Refuse what PyTorch refuses: leaves that require grad, views of them, inference tensors, overlapping memory."""
     if a._flags & INFERENCE and not inference_enabled():
         raise RuntimeError(
-            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal "
-            "tensor before doing inplace update."
+            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a "
+            "normal tensor before doing inplace update."
         )
     if recording():
         base = a._base
@@ -45,9 +45,9 @@ def check_writable(a: Tensor) -> None:
                 )
             if a._flags & MULTI_VIEW:
                 raise RuntimeError(
-                    "Output 0 of a split is a view and is being modified inplace. This view is the output of a function that "
-                    "returns multiple views. Such functions do not allow the output views to be modified inplace. You should "
-                    "replace the inplace operation by an out-of-place one."
+                    "Output 0 of a split is a view and is being modified inplace. This view is the output of a "
+                    "function that returns multiple views. Such functions do not allow the output views to be modified "
+                    "inplace. You should replace the inplace operation by an out-of-place one."
                 )
     data = a._data
     if type(data) is ndarray and not data.flags.writeable:
@@ -153,7 +153,7 @@ def _write_view_rule(n: Node, g: Any) -> tuple:
         gv = None if to_value is None else part.copy()
         part[...] = 0
         return None if to_base is None else gb, gv
-    gv = _replay_tensors(g, chain) if isinstance(g, Tensor) else replay(g, chain)
+    gv: Any = _replay_tensors(g, chain) if isinstance(g, Tensor) else replay(g, chain)
     gb = None if to_base is None else write_view(g, operators["zeros_as"](gv), chain)
     return gb, None if to_value is None else gv
 
@@ -279,7 +279,8 @@ def store(out: Any, result: Any) -> Any:
         raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}")
     if recording() and (out._flags & 1 or result._flags & 1):
         raise RuntimeError(
-            "functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
+            "functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+            "requires grad."
         )
     if type(out._data) is not type(result._data):
         raise RuntimeError(f"Expected out tensor to have device {result.device}, but got {out.device} instead")
@@ -292,8 +293,9 @@ def store(out: Any, result: Any) -> Any:
             import warnings
 
             warnings.warn(
-                f"An output with one or more elements was resized since it had shape {list(out._data.shape)}, which does not match "
-                f"the required output shape {list(result._data.shape)}. Resize it to zero elements first to reuse it silently.",
+                f"An output with one or more elements was resized since it had shape {list(out._data.shape)}, which "
+                f"does not match the required output shape {list(result._data.shape)}. Resize it to zero elements "
+                f"first to reuse it silently.",
                 stacklevel=3,
             )
         out._data = result._data.astype(out._data.dtype)

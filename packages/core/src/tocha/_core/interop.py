@@ -17,7 +17,7 @@ def counterpart(func: Any) -> Callable:
         return func
     import tocha
 
-    functional, top = tocha.nn.functional, (tocha, tocha.Tensor)  # type: ignore[attr-defined]
+    functional, top = tocha.nn.functional, (tocha, tocha.Tensor)
     for place in (functional, *top) if "nn" in module else (*top, functional):
         found = getattr(place, name, None)
         if callable(found):

@@ -8,6 +8,7 @@ there are no reference cycles and an array is freed as soon as backward has used
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 next_sequence = itertools.count(1).__next__
@@ -25,6 +26,17 @@ class Node:
     """
 
     __slots__ = ("op", "edges", "saved", "attrs", "aux", "seq", "shape", "counters", "version", "extra", "__weakref__")
+
+    op: Any
+    edges: Sequence
+    saved: Any
+    attrs: Any
+    aux: Any
+    seq: int
+    shape: Any
+    counters: Any
+    version: int
+    extra: dict
 
     # What users of ``tensor.grad_fn`` see; the names are PyTorch's.
     def name(self) -> str:
@@ -54,10 +66,11 @@ class Node:
         return self.extras().setdefault("metadata", {})
 
     def extras(self) -> dict:
+        """What few nodes have: hooks, notes, where the node was made. Made on first use."""
         try:
             return self.extra
         except AttributeError:
-            self.extra: dict = {}
+            self.extra = {}
             return self.extra
 
     def register_hook(self, fn: Any) -> Any:

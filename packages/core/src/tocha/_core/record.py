@@ -32,11 +32,13 @@ class Op:
         infer: ``infer(*inputs, *attributes)`` gives ``(shape, dtype)``, or a list of them for several outputs, from
             the inputs' ``shape`` and ``dtype`` alone, in arithmetic that works on symbolic sizes.
         arity: number of leading tensor arguments; None: the first argument is a sequence of tensors.
-        save: what the rule needs: indices of inputs (of a sequence ``("all",)``, or ``("from1",)``, ``("from2",)`` for all but the first one or two), ``"y"`` for the output (``"y0"``, ``"y1"`` of several).
+        save: what the rule needs: indices of inputs (of a sequence ``("all",)``, or ``("from1",)``, ``("from2",)`` for
+            all but the first one or two), ``"y"`` for the output (``"y0"``, ``"y1"`` of several).
         outputs: number of outputs; 0: a tuple whose length the call decides.
         aux: number of extra values that the kernel returns after its outputs, for the rule only.
         view: the output aliases the first input (``"maybe"``: unless the kernel had to copy).
-        linear: the rule is real-linear in ``g`` and uses no saved complex value, so complex numbers need no conjugation.
+        linear: the rule is real-linear in ``g`` and uses no saved complex value, so complex numbers need no
+            conjugation.
     """
 
     __slots__ = (

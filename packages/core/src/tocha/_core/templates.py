@@ -49,8 +49,9 @@ def guarded(op: Op, kernel: Callable, *args: Any) -> Any:
 
 
 _SCALAR_TYPES = {
-    "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long", "float16": "Half",
-    "bfloat16": "BFloat16", "float32": "Float", "float64": "Double", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
+    "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
+    "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double", "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble",
 }  # fmt: skip
 
 
@@ -76,7 +77,8 @@ def expected_tensor(name: str, position: int, value: Any, argument: str = "input
 
 
 def build_unary(op: Op, saves: str, floating: bool) -> Callable:
-    """``saves``: what the rule needs, of "x" (input) and "y" (output). ``floating``: integers become the default dtype."""
+    """``saves``: what the rule needs, of "x" (input) and "y" (output). ``floating``: integers become the default
+    dtype."""
     save_x, save_y = "x" in saves, "y" in saves
 
     def record(a: Tensor, x: Any, t: Tensor) -> None:
@@ -155,7 +157,8 @@ _scalars: dict[tuple[Any, np.dtype], np.ndarray] = {}
 
 
 def scalar_array(value: Any, dtype: np.dtype) -> np.ndarray:
-    """A 0-d array for a Python number: NumPy's ufuncs take it twice as fast. Kept for reuse, but not 0, -0.0, nan or bool."""
+    """A 0-d array for a Python number: NumPy's ufuncs take it twice as fast. Kept for reuse, but not 0, -0.0, nan or
+    bool."""
     array = asarray(value).astype(dtype)
     if value and value == value and len(_scalars) < 10000:
         array.flags.writeable = False

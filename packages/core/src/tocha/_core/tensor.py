@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,11 +10,16 @@ from . import arrays, dtypes
 from .devices import device
 from .views import edge, sync
 
+if TYPE_CHECKING:  # what the operators attach, written down for type checkers and editors
+    from .attached import Attached
+else:
+    Attached = object
+
 # bits of Tensor._flags, tested together on every operation: 0 is a plain tensor
 REQUIRES_GRAD, VIEW, INFERENCE, HOOKED, MULTI_VIEW = 1, 2, 4, 8, 16
 
 
-class Tensor:
+class Tensor(Attached):
     """A multi-dimensional array with automatic differentiation, as ``torch.Tensor``.
 
     Create one with ``tocha.tensor``, ``tocha.zeros`` and their like.
@@ -45,7 +50,7 @@ class Tensor:
     __array_priority__ = 1000
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Tensor:
-        from .._ops.creation import legacy_constructor
+        from .._ops.from_data import legacy_constructor
 
         return legacy_constructor(cls, *args, **kwargs)
 
@@ -118,8 +123,8 @@ class Tensor:
                 raise RuntimeError("can't assign Variable as its own grad")
             if value._data.dtype != self._data.dtype:
                 raise RuntimeError(
-                    f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with dtype '{self.dtype}'. "
-                    "Please ensure that the gradient and the tensor have the same dtype"
+                    f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with dtype "
+                    f"'{self.dtype}'. Please ensure that the gradient and the tensor have the same dtype"
                 )
             if type(value._data) is not type(self._data):
                 raise RuntimeError(

@@ -5,14 +5,13 @@ The formulas and the gradients at kinks are PyTorch's: https://pytorch.org/docs/
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from .._core.dtypes import NP_FLOAT32, NP_FLOAT64
 from .._core.broadcast import reduce_to
+from .._core.dtypes import NP_FLOAT32, NP_FLOAT64
 from .._core.families import half_as_float, method, operator, shape_like_first, unary
 from .._core.inplace import twin, unary_twin
 from .._core.templates import scalar_type_name
@@ -36,7 +35,8 @@ def not_implemented(name: str, dtype: Any) -> NotImplementedError:
 
 
 def of_floats(name: str, kernel: Callable) -> Callable:
-    """A kernel of floating numbers only: half types are computed in float32, others refused under PyTorch's ``name``."""
+    """A kernel of floating numbers only: half types are computed in float32, others refused under PyTorch's
+    ``name``."""
 
     def checked(xp: Any, x: Any, *attrs: Any) -> Any:
         dtype = x.dtype
@@ -218,9 +218,9 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
                 "Mismatch of parameter numbers and input channel size. "
                 f"Found parameter numbers = {w.shape[0]} and channel size = {channels}."
             )
-        weight = weight.view(-1, *[1] * (len(x.shape) - 2))  # type: ignore[attr-defined]
+        weight = weight.view(-1, *[1] * (len(x.shape) - 2))
     elif len(w.shape) == 1 and not x.shape:
-        weight = weight.view(())  # type: ignore[attr-defined]
+        weight = weight.view(())
     return _prelu(input, weight)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .._core.families import half_as_float, operator
@@ -16,7 +17,8 @@ __all__ = ["adaptive_avg_pool1d", "adaptive_max_pool1d"]
 
 
 def spans(n: int, out: int) -> list[tuple[int, int]]:
-    """The windows ``[start, end)`` that cut a dimension of ``n`` elements into ``out`` parts, overlapping where they must."""
+    """The windows ``[start, end)`` that cut a dimension of ``n`` elements into ``out`` parts, overlapping where they
+    must."""
     return [(i * n // out, -((-(i + 1) * n) // out)) for i in range(out)]
 
 
@@ -70,7 +72,7 @@ adaptive_avg_pool = operator(
     save=(0,),
     linear=True,
 )
-_adaptive_avg_pool_backward = operator(
+_adaptive_avg_pool_backward: Callable = operator(
     "adaptive_avg_pool_backward",
     half_as_float(_avg_backward_kernel),
     lambda n, c: (adaptive_avg_pool(c, tuple(n.shape[2:])),),
@@ -107,7 +109,8 @@ def _check(name: str, input: Any, output_size: Any, nd: int) -> tuple:
     if len(shape) not in (nd + 1, nd + 2):
         if nd == 1:
             raise RuntimeError(
-                f"Expected 2 to 3 dimensions, but got {len(shape)}-dimensional tensor for argument #1 'self' (while checking arguments for {name})"
+                f"Expected 2 to 3 dimensions, but got {len(shape)}-dimensional tensor for argument #1 'self' (while "
+                f"checking arguments for {name})"
             )
         raise RuntimeError(
             f"{name}(): Expected {nd + 1}D or {nd + 2}D tensor, but got{':' if 'max' in name else ''} {list(shape)}"
@@ -121,7 +124,8 @@ def _check(name: str, input: Any, output_size: Any, nd: int) -> tuple:
     for i in range(len(shape) - nd, len(shape)):
         if type(shape[i]) is int and shape[i] == 0:
             raise RuntimeError(
-                f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes {list(shape)} with dimension {i} being empty"
+                f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
+                f"{list(shape)} with dimension {i} being empty"
             )
     check_dtype(name, input, "fV")
     return size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,11 @@ from .dims import product
 from .movement import expand, permute, squeeze, t, transpose, unsqueeze, view
 from .splitting import diagonal, select, unfold
 
-__all__ = ["alias_copy", "as_strided", "as_strided_", "as_strided_copy", "as_strided_scatter", "detach", "detach_copy", "diagonal_copy",
-           "expand_copy", "fill", "fill_", "index_put", "index_put_", "index_reduce", "permute_copy", "select_copy", "squeeze_copy", "t_copy",
-           "transpose_copy", "unfold_copy", "unsqueeze_copy", "view_as_complex_copy", "view_as_real_copy", "view_copy", "zero_"]  # fmt: skip
+__all__ = ["alias_copy", "as_strided", "as_strided_", "as_strided_copy", "as_strided_scatter", "detach", "detach_copy",
+           "diagonal_copy",
+           "expand_copy", "fill", "fill_", "index_put", "index_put_", "index_reduce", "permute_copy", "select_copy",
+           "squeeze_copy", "t_copy", "transpose_copy", "unfold_copy", "unsqueeze_copy", "view_as_complex_copy",
+           "view_as_real_copy", "view_copy", "zero_"]  # fmt: skip
 
 # ---------------------------------------------------------------- strides
 
@@ -47,8 +50,9 @@ def _strided_kernel(xp: Any, x: Any, shape: tuple, stride: tuple, offset: int | 
     needed = start + sum([(n - 1) * s for n, s in zip(shape, stride)]) + 1 if product(shape) else 0
     if needed > flat.size:
         raise RuntimeError(
-            f"setStorage: sizes {list(shape)}, strides {list(stride)}, storage offset {start}, and itemsize {x.dtype.itemsize} requiring a "
-            f"storage size of {needed * x.dtype.itemsize} are out of bounds for storage of size {flat.size * x.dtype.itemsize}"
+            f"setStorage: sizes {list(shape)}, strides {list(stride)}, storage offset {start}, and itemsize "
+            f"{x.dtype.itemsize} requiring a storage size of {needed * x.dtype.itemsize} are out of bounds for storage "
+            f"of size {flat.size * x.dtype.itemsize}"
         )
     return xp.lib.stride_tricks.as_strided(flat[start:], shape, tuple([s * x.dtype.itemsize for s in stride]))
 
@@ -79,7 +83,7 @@ _strided_backward = operator(
     lambda g, target, *rest: (target, g.dtype),
     linear=True,
 )
-strided_op = operator(
+strided_op: Callable = operator(
     "as_strided",
     _strided_kernel,
     _strided_rule,
@@ -113,7 +117,7 @@ def as_strided_(input: Tensor, size: Any, stride: Any, storage_offset: int | Non
 def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """A copy of ``input`` with the elements of ``as_strided`` replaced by ``src``."""
     copied = operators["contiguous"](input).clone()
-    as_strided(copied, size, stride, storage_offset).copy_(src)  # type: ignore[attr-defined]
+    as_strided(copied, size, stride, storage_offset).copy_(src)
     return copied
 
 
@@ -158,7 +162,8 @@ def _view_dtype(x: Tensor, dtype: dtypes.dtype) -> Tensor:
             )
         if old < new and x._data.shape[-1] % (new // old):
             raise RuntimeError(
-                f"self.size(-1) must be divisible by {new // old} to view {x.dtype} as {dtype} (different element sizes), but got {x._data.shape[-1]}"
+                f"self.size(-1) must be divisible by {new // old} to view {x.dtype} as {dtype} (different element "
+                f"sizes), but got {x._data.shape[-1]}"
             )
     return reinterpret_op(x, d)
 
@@ -280,17 +285,17 @@ def fill(input: Tensor, value: Any) -> Tensor:
             raise RuntimeError(
                 f"fill_ only supports 0-dimension value tensor but got tensor with {len(value._data.shape)} dimensions."
             )
-    return input.clone().fill_(value)  # type: ignore[attr-defined]
+    return input.clone().fill_(value)
 
 
 def fill_(input: Tensor, value: Any) -> Tensor:
     """``input.fill_(value)``."""
-    return input.fill_(value)  # type: ignore[attr-defined]
+    return input.fill_(value)
 
 
 def zero_(input: Tensor) -> Tensor:
     """``input.zero_()``."""
-    return input.zero_()  # type: ignore[attr-defined]
+    return input.zero_()
 
 
 # ---------------------------------------------------------------- index_put and index_reduce
@@ -300,7 +305,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     """A copy of ``input`` with ``values`` written (or added) at ``input[indices]``."""
     from .indexing import assign, split_index
 
-    copied = input.clone()  # type: ignore[attr-defined]
+    copied = input.clone()
     full = tuple([slice(None) if i is None else i for i in indices])
     x, positions, left = split_index(copied, full)
     assign(x, positions, left, values, copied, accumulate)
@@ -320,9 +325,10 @@ def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = F
 def index_reduce(
     input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True, out: Any = None
 ) -> Tensor:
-    """Combine the slices of ``source`` into those that ``index`` names along ``dim``: "prod", "mean", "amax" or "amin"."""
-    from .selection import _has_elements, _lifted, _spread, _vector_index
+    """Combine the slices of ``source`` into those that ``index`` names along ``dim``: "prod", "mean", "amax" or
+    "amin"."""
     from .scatter_reduction import scatter_reduced
+    from .selection import _has_elements, _lifted, _spread, _vector_index
 
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
@@ -335,7 +341,7 @@ def index_reduce(
         scatter_reduced(x, d, _spread(index.long(), d, src), src, reduce, include_self)
         if _has_elements(index)
         else x.clone()
-    )  # type: ignore[attr-defined]
+    )
     result = result if input._data.shape else operators["view"](result, ())
     return result if out is None else store(out, result)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,11 @@ from .._core.tensor import Tensor
 from .dims import sizes_of, wrap_dim
 from .movement import cat, expand, flip_op, permute, reshape, unsqueeze
 
-__all__ = ["atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "column_stack", "diag", "diag_embed", "diagflat", "dstack", "flip",
-           "fliplr", "flipud", "hstack", "meshgrid", "moveaxis", "movedim", "ravel", "repeat_interleave", "roll", "rot90", "row_stack",
-           "tile", "tril", "tril_indices", "triu", "triu_indices", "unflatten", "unravel_index", "vstack"]  # fmt: skip
+__all__ = ["atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "column_stack", "diag", "diag_embed",
+           "diagflat", "dstack", "flip",
+           "fliplr", "flipud", "hstack", "meshgrid", "moveaxis", "movedim", "ravel", "repeat_interleave", "roll",
+           "rot90", "row_stack", "tile", "tril", "tril_indices", "triu", "triu_indices", "unflatten", "unravel_index",
+           "vstack"]  # fmt: skip
 
 # ---------------------------------------------------------------- order along a dimension
 
@@ -28,7 +31,7 @@ def flip(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
     wanted = tuple([wrap_dim(d, len(input._data.shape)) for d in sizes_of(given, "flip")])
     if len(set(wanted)) != len(wanted):
         raise RuntimeError(f"dim {wanted[0]} appears multiple times in the list of dims")
-    return flip_op(input, wanted) if input._data.shape else input.clone()  # type: ignore[attr-defined]
+    return flip_op(input, wanted) if input._data.shape else input.clone()
 
 
 def fliplr(input: Tensor) -> Tensor:
@@ -45,7 +48,7 @@ def flipud(input: Tensor) -> Tensor:
     return flip(input, 0)
 
 
-roll_op = operator(
+roll_op: Callable = operator(
     "roll",
     lambda xp, x, shifts, dims: xp.roll(x, shifts, dims),
     lambda n, g: (roll_op(g, tuple([-s for s in n.attrs[0]]), n.attrs[1]),),
@@ -64,12 +67,12 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
             reshape(roll_op(reshape(input, -1), shift, (0,)), *input._data.shape)
             if input._data.shape
             else input.clone()
-        )  # type: ignore[attr-defined]
+        )
     dim = (dims,) if isinstance(dims, int) else tuple(dims)
     if len(shift) != len(dim):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shift)}, dims:{len(dim)}")
     if not input._data.shape:
-        return input.clone()  # type: ignore[attr-defined]
+        return input.clone()
     return roll_op(input, shift, tuple([wrap_dim(d, len(input._data.shape)) for d in dim]))
 
 
@@ -85,10 +88,10 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
         raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
     k %= 4
     if k == 0:
-        return input.clone()  # type: ignore[attr-defined]
+        return input.clone()
     if k == 2:
         return flip(input, a, b)
-    return flip(input, b).transpose(a, b) if k == 1 else flip(input, a).transpose(a, b)  # type: ignore[attr-defined]
+    return flip(input, b).transpose(a, b) if k == 1 else flip(input, a).transpose(a, b)
 
 
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
@@ -98,7 +101,8 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     dst = [wrap_dim(d, ndim) for d in ((destination,) if isinstance(destination, int) else destination)]
     if len(src) != len(dst):
         raise RuntimeError(
-            f"movedim: Invalid source or destination dims: source ({src} dims) should contain the same number of dims as destination ({dst} dims)"
+            f"movedim: Invalid source or destination dims: source ({src} dims) should contain the same number of dims "
+            f"as destination ({dst} dims)"
         )
     if len(set(src)) != len(src) or len(set(dst)) != len(dst):
         raise RuntimeError(
@@ -134,7 +138,8 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
         part = infer_size(sizes, shape[dim])
     except RuntimeError:
         raise RuntimeError(
-            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({shape[dim]}) in the input tensor"
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({shape[dim]}) in the "
+            "input tensor"
         ) from None
     return operators["view"](input, (*shape[:dim], *part, *shape[dim + 1 :]))
 
@@ -227,7 +232,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     if swap:
         parts[0], parts[1] = parts[1], parts[0]
     shape = tuple([t._data.shape[0] for t in parts])
-    grids = [expand(t.view(*[-1 if i == j else 1 for j in range(len(parts))]), *shape) for i, t in enumerate(parts)]  # type: ignore[attr-defined]
+    grids = [expand(t.view(*[-1 if i == j else 1 for j in range(len(parts))]), *shape) for i, t in enumerate(parts)]
     if swap:
         grids[0], grids[1] = grids[1], grids[0]
     return tuple(grids)
@@ -251,7 +256,7 @@ def repeat(self: Tensor, *repeats: Any) -> Tensor:
         reshape(operators["expand"](spaced, tuple(interleaved)).clone(), *[t * s for t, s in zip(times, shape)])
         if times
         else self.clone()
-    )  # type: ignore[attr-defined]
+    )
 
 
 def tile(input: Tensor, *dims: Any) -> Tensor:
@@ -273,21 +278,21 @@ def repeat_interleave(
         input = reshape(input, 1)
     size = input._data.shape[dim]
     if isinstance(repeats, Tensor) and (len(repeats._data.shape) == 0 or repeats._data.size == 1 and size != 1):
-        repeats = int(repeats.item())  # type: ignore[attr-defined]
+        repeats = int(repeats.item())
     if isinstance(repeats, int):
         if repeats < 0:
             raise RuntimeError("Repeats must be non-negative")
         spread = operators["expand"](
             unsqueeze(input, dim + 1), (*input._data.shape[: dim + 1], repeats, *input._data.shape[dim + 1 :])
         )
-        return reshape(spread.clone(), *input._data.shape[:dim], size * repeats, *input._data.shape[dim + 1 :])  # type: ignore[attr-defined]
+        return reshape(spread.clone(), *input._data.shape[:dim], size * repeats, *input._data.shape[dim + 1 :])
     if len(repeats._data.shape) != 1 or repeats._data.shape[0] != size:
         raise RuntimeError(
             "repeats must have the same size as input along dim"
             if len(repeats._data.shape) == 1
             else "repeats must be 0-dim or 1-dim tensor"
         )
-    return input.index_select(dim, _indices_repeated(repeats))  # type: ignore[attr-defined]
+    return input.index_select(dim, _indices_repeated(repeats))
 
 
 def _indices_repeated(repeats: Tensor) -> Tensor:
@@ -338,10 +343,11 @@ def triu(input: Tensor, diagonal: int = 0, *, out: Any = None) -> Tensor:
 
 
 def _triangle_indices(fn: Any, row: int, col: int, offset: int, dtype: Any, device: Any) -> Tensor:
-    from .creation import _placed, resolve_dtype
+    from .creation import resolve_dtype
+    from .from_data import placed
 
     raw = np.stack(np.nonzero(fn(np.ones((row, col), bool), offset))).astype(resolve_dtype(dtype, np.dtype(np.int64)))
-    return _placed(raw, device, False)
+    return placed(raw, device, False)
 
 
 def tril_indices(
@@ -378,7 +384,7 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Any = None) -> Tensor:
     ndim = len(input._data.shape)
     if ndim not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
-    result = diag_embed(input, diagonal) if ndim == 1 else input.diagonal(diagonal).clone()  # type: ignore[attr-defined]
+    result = diag_embed(input, diagonal) if ndim == 1 else input.diagonal(diagonal).clone()
     return result if out is None else store(out, result)
 
 
@@ -394,7 +400,7 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
 
 def view_as(self: Tensor, other: Tensor) -> Tensor:
     """``self.view(other.size())``."""
-    return self.view(tuple(other._data.shape))  # type: ignore[attr-defined]
+    return self.view(tuple(other._data.shape))
 
 
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
@@ -422,7 +428,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """The coordinates in ``shape`` that flat ``indices`` stand for, one tensor a dimension."""
     if indices._data.dtype.kind not in "iu":
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
-    sizes = tuple(shape.tolist()) if isinstance(shape, Tensor) else (shape,) if isinstance(shape, int) else tuple(shape)  # type: ignore[attr-defined]
+    sizes = tuple(shape.tolist()) if isinstance(shape, Tensor) else (shape,) if isinstance(shape, int) else tuple(shape)
     out, rest = [], indices
     for n in reversed(sizes):
         out.append(rest % n)
@@ -439,15 +445,16 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
         if len(set(shape)) != 1:
             raise RuntimeError("all dimensions of input must be of equal length")
         index = tuple([operators["arange"](shape[0])] * len(shape))
-        self[index] = fill_value  # type: ignore[index]
+        self[index] = fill_value
         return self
-    self.diagonal().fill_(fill_value)  # type: ignore[attr-defined]
+    self.diagonal().fill_(fill_value)
     if wrap and shape[0] > shape[1] + 1:
-        self[shape[1] + 1 :].fill_diagonal_(fill_value, True)  # type: ignore[index]
+        self[shape[1] + 1 :].fill_diagonal_(fill_value, True)
     return self
 
 
-for _fn in (flip, fliplr, flipud, roll, rot90, movedim, moveaxis, ravel, unflatten, repeat, tile, repeat_interleave, tril, triu, diag, diag_embed,
+for _fn in (flip, fliplr, flipud, roll, rot90, movedim, moveaxis, ravel, unflatten, repeat, tile, repeat_interleave,
+            tril, triu, diag, diag_embed,
             diagflat, expand_as, view_as, reshape_as, sum_to_size, fill_diagonal_):  # fmt: skip
     method(_fn)
 method(movedim, "moveaxis")

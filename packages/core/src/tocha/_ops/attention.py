@@ -99,7 +99,7 @@ def _inverse(total: ndarray) -> ndarray:
 
 def _forward(q: ndarray, k: ndarray, v: ndarray, mask: Any, drop: Any, causal: bool, scale: float) -> tuple:
     if q.ndim == 2:
-        y, tiles, inverse = _forward(*[None if a is None else a[None] for a in (q, k, v, mask, drop)], causal, scale)
+        y, tiles, inverse = _forward(*[None if a is None else a[None] for a in (q, k, v, mask, drop)], causal=causal, scale=scale)
         return y[0], tiles, inverse
     shape = (*q.shape[:-1], v.shape[-1])
     # PyTorch's layout: that of the queries, so that heads can be joined without a copy
@@ -280,18 +280,19 @@ def check_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor
     for position, (argument, t) in enumerate((("query", query), ("key", key), ("value", value)), 1):
         if not isinstance(t, Tensor):
             raise TypeError(
-                f"scaled_dot_product_attention(): argument '{argument}' (position {position}) must be Tensor, not {type(t).__name__}"
+                f"scaled_dot_product_attention(): argument '{argument}' (position {position}) must be Tensor, not "
+                f"{type(t).__name__}"
             )
     q, k, v = query._data, key._data, value._data
     if q.dtype != k.dtype or q.dtype != v.dtype:
         raise RuntimeError(
-            f"Expected query, key, and value to have the same dtype, but got query.dtype: {_name(query)} key.dtype: {_name(key)} "
-            f"and value.dtype: {_name(value)} instead."
+            f"Expected query, key, and value to have the same dtype, but got query.dtype: {_name(query)} key.dtype: "
+            f"{_name(key)} and value.dtype: {_name(value)} instead."
         )
     if min(len(q.shape), len(k.shape), len(v.shape)) < 2:
         raise RuntimeError(
-            f"Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {len(q.shape)} key.dim: "
-            f"{len(k.shape)} and value.dim: {len(v.shape)} instead."
+            f"Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {len(q.shape)} "
+            f"key.dim: {len(k.shape)} and value.dim: {len(v.shape)} instead."
         )
     if attn_mask is not None:
         if is_causal:
@@ -314,7 +315,8 @@ def check_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor
         )
         lead = product(q.shape[:-2])
         raise RuntimeError(
-            f"Expected size for first two dimensions of batch2 tensor to be: [{lead}, {a[1]}] but got: [{lead}, {b[0]}]."
+            f"Expected size for first two dimensions of batch2 tensor to be: [{lead}, {a[1]}] but got: [{lead}, "
+            f"{b[0]}]."
         )
 
 
@@ -331,13 +333,14 @@ def _repeat_heads(t: Any, heads: Any) -> Any:
 
 
 def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0, is_causal: bool = False,
-    scale: float | None = None, enable_gqa: bool = False,
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,
+    is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,
 ) -> Tensor:  # fmt: skip
     """``softmax(query @ key.T * scale + mask) @ value``.
 
     Args:
-        query: (…, L, E); key: (…, S, E); value: (…, S, Ev), with leading dimensions that broadcast; the result is (…, L, Ev).
+        query: (…, L, E); key: (…, S, E); value: (…, S, Ev), with leading dimensions that broadcast; the result is (…,
+            L, Ev).
         attn_mask: broadcastable to (…, L, S): boolean (True: take part) or numbers to add to the scores.
         dropout_p: chance that a weight is dropped; there is no training mode, pass 0 in evaluation.
         is_causal: position i of the queries sees keys up to i.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -113,7 +114,7 @@ avg_pool = operator(
     save=(0,),
     linear=True,
 )
-_avg_pool_backward = operator(
+_avg_pool_backward: Callable = operator(
     "avg_pool_backward",
     half_as_float(_avg_backward_kernel),
     lambda n, c: (avg_pool(c, *n.attrs[1:]),),

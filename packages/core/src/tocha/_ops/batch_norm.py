@@ -1,8 +1,8 @@
 """Operators of batch normalisation: with the batch's statistics (training), and with given ones (inference).
 
-Both walk over the input in blocks that stay in the cache. Sums are products with ones and einsum, several times faster than
-NumPy's reductions; they are kept in float64 between blocks. The variance is summed around the first block's mean, which
-is near enough to lose no accuracy, so that the input is read once.
+Both walk over the input in blocks that stay in the cache. Sums are products with ones and einsum, several times faster
+than NumPy's reductions; they are kept in float64 between blocks. The variance is summed around the first block's mean,
+which is near enough to lose no accuracy, so that the input is read once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from .unary import rsqrt
 
 
 class Channels:
-    """A raw ``(N, C, *spatial)`` array as a matrix ``(pixels, C)`` where its memory allows, else as ``(N, C, pixels)``."""
+    """A raw ``(N, C, *spatial)`` array as a matrix ``(pixels, C)`` where its memory allows, else as
+    ``(N, C, pixels)``."""
 
     def __init__(self, xp: Any, x: Any) -> None:
         self.xp, self.count = xp, x.shape[1]

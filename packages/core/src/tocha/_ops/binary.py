@@ -8,8 +8,8 @@ from .._core.families import binary, inplace_method, method
 from .._core.inplace import store
 from .unary import reciprocal
 
-__all__ = ["add", "div", "divide", "eq", "ge", "greater", "greater_equal", "gt", "le", "less", "less_equal", "lt", "mul",
-           "multiply", "ne", "not_equal", "rsub", "sub", "subtract", "true_divide"]  # fmt: skip
+__all__ = ["add", "div", "divide", "eq", "ge", "greater", "greater_equal", "gt", "le", "less", "less_equal", "lt",
+           "mul", "multiply", "ne", "not_equal", "rsub", "sub", "subtract", "true_divide"]  # fmt: skip
 
 _add = binary(
     "add", "add", lambda g, x, y: g, lambda g, x, y: g, operators=("__add__", "__radd__", "__iadd__"), linear=True
@@ -20,12 +20,13 @@ def _refuse_booleans(a: Any, b: Any) -> None:
     kinds = [v._data.dtype.kind if hasattr(v, "_data") else "b" if isinstance(v, bool) else "" for v in (a, b)]
     if kinds == ["b", "b"]:
         raise RuntimeError(
-            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+            "operator instead."
         )
     if "b" in kinds:
         raise RuntimeError(
-            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
-            "`logical_not()` operator instead."
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
+            "use the `~` or `logical_not()` operator instead."
         )
 
 
@@ -46,8 +47,8 @@ mul = binary(
     ("y", "x"),
     operators=("__mul__", "__rmul__", "__imul__"),
 )
-_div = binary("div", "true_divide", lambda g, x, y: g / y, lambda g, x, y: -g * x / (y * y), ("y", "xy"), result="float",
-              operators=("__truediv__", "__rtruediv__", "__itruediv__"))  # fmt: skip
+_div = binary("div", "true_divide", lambda g, x, y: g / y, lambda g, x, y: -g * x / (y * y), ("y", "xy"),
+              result="float", operators=("__truediv__", "__rtruediv__", "__itruediv__"))  # fmt: skip
 eq = binary("eq", "equal", result="bool", operators=("__eq__",))
 ne = binary("ne", "not_equal", result="bool", operators=("__ne__",))
 lt = binary("lt", "less", result="bool", unsupported="c", operators=("__lt__",))

@@ -48,27 +48,27 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
         return close
     a, b = input.detach(), other.detach()
     if a._data.dtype.kind == "b":
-        a, b = a.long(), b.long()  # type: ignore[attr-defined]
+        a, b = a.long(), b.long()
     if a._data.dtype.kind in "iu":
-        a, b = a.double(), b.double()  # type: ignore[attr-defined]
+        a, b = a.double(), b.double()
     difference = (a - b).abs()
     return close | (isfinite(difference) & (difference <= b.abs() * rtol + atol))
 
 
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Whether ``isclose`` holds everywhere."""
-    return bool(isclose(input, other, rtol, atol, equal_nan).all())  # type: ignore[attr-defined]
+    return bool(isclose(input, other, rtol, atol, equal_nan).all())
 
 
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """Which of ``elements`` are among ``test_elements`` (either may be a number)."""
-    from .creation import tensor
+    from .from_data import tensor
 
     x = elements if isinstance(elements, Tensor) else tensor(elements)
     among = test_elements if isinstance(test_elements, Tensor) else tensor(test_elements)
-    flat = among.reshape(-1)  # type: ignore[attr-defined]
+    flat = among.reshape(-1)
     if flat._data.size * x._data.size <= 1 << 20:
-        found = (x.unsqueeze(-1) == flat).any(-1)  # type: ignore[attr-defined]
+        found = (x.unsqueeze(-1) == flat).any(-1)
     else:
         ordered = flat.sort().values
         place = operators["searchsorted"](ordered, x).clamp(max=ordered._data.size - 1)

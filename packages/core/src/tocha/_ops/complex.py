@@ -6,19 +6,20 @@ The rules here say so themselves, so the records are marked linear: nothing is t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .._core import dtypes
 from .._core.broadcast import operators, reduce_to
-from .._core.families import method, operator, unary
+from .._core.families import attribute, method, operator, unary
 from .._core.inplace import store
 from .._core.tensor import Tensor
 from .constants import ones_as, zeros_as
 
-__all__ = ["angle", "complex", "conj", "conj_physical", "imag", "is_conj", "is_neg", "isreal", "polar", "real", "resolve_conj",
-           "resolve_neg", "view_as_complex", "view_as_real"]  # fmt: skip
+__all__ = ["angle", "complex", "conj", "conj_physical", "imag", "is_conj", "is_neg", "isreal", "polar", "real",
+           "resolve_conj", "resolve_neg", "view_as_complex", "view_as_real"]  # fmt: skip
 
 
 def is_complex_value(x: Any) -> bool:
@@ -26,7 +27,7 @@ def is_complex_value(x: Any) -> bool:
     return (x._data if isinstance(x, Tensor) else x).dtype.kind == "c"
 
 
-conj_physical = unary("conj_physical", "conjugate", lambda g: conj_physical(g), floating=False, linear=True)
+conj_physical: Callable = unary("conj_physical", "conjugate", lambda g: conj_physical(g), floating=False, linear=True)
 
 
 def _real_dtype(d: np.dtype) -> np.dtype:
@@ -107,7 +108,7 @@ as_real = operator(
     view=True,
     linear=True,
 )
-as_complex = operator(
+as_complex: Callable = operator(
     "view_as_complex",
     lambda xp, x: _as_complex_kernel(xp, x),
     lambda n, g: (as_real(g),),
@@ -219,7 +220,8 @@ def view_as_complex(input: Tensor) -> Tensor:
     """A real tensor (*, 2) as a complex one (*), the same memory."""
     if input._data.dtype.kind != "f":
         raise RuntimeError(
-            f"view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: {input.dtype}"
+            "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
+            f"{input.dtype}"
         )
     if not input._data.shape or input._data.shape[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
@@ -249,7 +251,7 @@ def is_neg(input: Tensor) -> bool:
 def isreal(input: Tensor) -> Tensor:
     """Which elements have imaginary part 0."""
     if not is_complex_value(input):
-        return (input == input) | True  # type: ignore[operator]
+        return (input == input) | True
     return imag_part(input) == 0
 
 
@@ -258,12 +260,12 @@ for _fn in (conj, angle, resolve_conj, resolve_neg, is_conj, is_neg, isreal):
 
 
 def _set_real(self: Tensor, value: Any) -> None:
-    real(self).copy_(value)  # type: ignore[attr-defined]
+    real(self).copy_(value)
 
 
 def _set_imag(self: Tensor, value: Any) -> None:
-    imag(self).copy_(value)  # type: ignore[attr-defined]
+    imag(self).copy_(value)
 
 
-Tensor.real = property(real, _set_real)  # type: ignore[attr-defined]
-Tensor.imag = property(imag, _set_imag)  # type: ignore[attr-defined]
+attribute("real", real, _set_real)
+attribute("imag", imag, _set_imag)

@@ -88,7 +88,8 @@ def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
             return matmul_op(input, other)
         bad, position = (input, 1) if not isinstance(input, Tensor) else (other, 2)
         raise TypeError(
-            f"matmul(): argument '{'input' if position == 1 else 'other'}' (position {position}) must be Tensor, not {type(bad).__name__}"
+            f"matmul(): argument '{'input' if position == 1 else 'other'}' (position {position}) must be Tensor, not "
+            f"{type(bad).__name__}"
         ) from None
     if not x or not y:
         raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {len(x)}D and {len(y)}D")
@@ -123,7 +124,8 @@ def _with_vectors(a: Tensor, b: Tensor) -> Tensor:
 def _size_error(x: tuple, y: tuple) -> RuntimeError:
     if len(x) == 1 and len(y) == 1:
         return RuntimeError(
-            f"inconsistent tensor size, expected tensor [{x[0]}] and src [{y[0]}] to have the same number of elements, but got {x[0]} and {y[0]} elements respectively"
+            f"inconsistent tensor size, expected tensor [{x[0]}] and src [{y[0]}] to have the same number of elements, "
+            f"but got {x[0]} and {y[0]} elements respectively"
         )
     if len(y) == 1:
         return (
@@ -133,7 +135,8 @@ def _size_error(x: tuple, y: tuple) -> RuntimeError:
         )
     if len(x) > 2 and len(y) > 2:
         return RuntimeError(
-            f"Expected size for first two dimensions of batch2 tensor to be: [{product(x[:-2])}, {x[-1]}] but got: [{product(y[:-2])}, {y[-2]}]."
+            f"Expected size for first two dimensions of batch2 tensor to be: [{product(x[:-2])}, {x[-1]}] but got: "
+            f"[{product(y[:-2])}, {y[-2]}]."
         )
     return RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({product(x[:-1])}x{x[-1]} and {y[-2]}x{y[-1]})")
 
@@ -156,7 +159,8 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Any = None) -> Tensor:
     if input._data.shape[0] != mat2._data.shape[0]:
         x, y = input._data.shape, mat2._data.shape
         raise RuntimeError(
-            f"Expected size for first two dimensions of batch2 tensor to be: [{x[0]}, {x[2]}] but got: [{y[0]}, {y[1]}]."
+            f"Expected size for first two dimensions of batch2 tensor to be: [{x[0]}, {x[2]}] but got: [{y[0]}, "
+            f"{y[1]}]."
         )
     return matmul(input, mat2, out=out)
 
@@ -256,5 +260,5 @@ def _special_matmul(a: Any, b: Any) -> Any:
 
 
 method(_special_matmul, "__matmul__")
-Abstract.__matmul__ = matmul_op  # type: ignore[attr-defined]
+Abstract.__matmul__ = matmul_op
 method(lambda a, b: matmul(b, a) if isinstance(b, Tensor) else NotImplemented, "__rmatmul__")

@@ -9,15 +9,15 @@ import numpy as np
 from .._core import arrays, dtypes
 from .._core.broadcast import broadcast_two, operators
 from .._core.casting import cast
-from .._core.devices import device as Device
 from .._core.devices import as_device
-from .._core.families import method, operator
+from .._core.devices import device as Device
+from .._core.families import attribute, method, operator
 from .._core.inplace import check_writable, write_back
 from .._core.record import ABSTRACT
 from .._core.templates import broadcast_error
 from .._core.tensor import Size, Tensor, wrap
 
-__all__ = ["clone", "get_device", "is_complex", "is_floating_point", "is_signed", "is_tensor", "numel", "result_type"]
+__all__ = ["clone", "get_device", "is_complex", "is_floating_point", "is_inference", "is_signed", "is_tensor", "numel", "result_type"]
 
 operators["cast"] = cast
 
@@ -54,6 +54,11 @@ transfer = operator("transfer", _transfer_kernel, _transfer_rule, None, aux=1, l
 def is_tensor(obj: Any) -> bool:
     """Whether ``obj`` is a tensor."""
     return isinstance(obj, Tensor)
+
+
+def is_inference(input: Tensor) -> bool:
+    """Whether the tensor was made in inference mode."""
+    return input.is_inference()
 
 
 def numel(input: Tensor) -> int:
@@ -96,7 +101,8 @@ def get_device(input: Tensor) -> int:
 
 
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """The tensor with another dtype and/or on another device: ``to(dtype)``, ``to(device)``, ``to(device, dtype)``, ``to(other)``.
+    """The tensor with another dtype and/or on another device: ``to(dtype)``, ``to(device)``, ``to(device, dtype)``,
+    ``to(other)``.
 
     Returns the tensor itself where nothing changes, unless ``copy=True``.
     """
@@ -195,7 +201,8 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
         if type(raw) in ABSTRACT:
             raise _no_values(raw, "numpy()")
         raise TypeError(
-            f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
+            f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
+            "memory first."
         )
     if raw.dtype.kind == "V":
         raise TypeError("Got unsupported ScalarType BFloat16")
@@ -402,9 +409,9 @@ def _caster(name: str, d: dtypes.dtype) -> None:
 
 
 for _name, _dtype in (
-    ("float", dtypes.float32), ("double", dtypes.float64), ("half", dtypes.float16), ("bfloat16", dtypes.bfloat16), ("int", dtypes.int32),
-    ("long", dtypes.int64), ("short", dtypes.int16), ("char", dtypes.int8), ("byte", dtypes.uint8), ("bool", dtypes.bool_),
-    ("cfloat", dtypes.complex64), ("cdouble", dtypes.complex128),
+    ("float", dtypes.float32), ("double", dtypes.float64), ("half", dtypes.float16), ("bfloat16", dtypes.bfloat16),
+    ("int", dtypes.int32), ("long", dtypes.int64), ("short", dtypes.int16), ("char", dtypes.int8),
+    ("byte", dtypes.uint8), ("bool", dtypes.bool_), ("cfloat", dtypes.complex64), ("cdouble", dtypes.complex128),
 ):  # fmt: skip
     _caster(_name, _dtype)
 
@@ -413,9 +420,9 @@ def _itemsize(self: Tensor) -> int:
     return self._data.dtype.itemsize
 
 
-Tensor.itemsize = property(_itemsize)  # type: ignore[attr-defined]
-Tensor.nbytes = property(lambda self: self._data.size * self._data.dtype.itemsize)  # type: ignore[attr-defined]
-Tensor.is_cuda = property(lambda self: self.device.type == "cuda")  # type: ignore[attr-defined]
-Tensor.is_cpu = property(lambda self: self.device.type == "cpu")  # type: ignore[attr-defined]
-Tensor.is_meta = property(lambda self: self.device.type == "meta")  # type: ignore[attr-defined]
+attribute("itemsize", _itemsize)
+attribute("nbytes", lambda self: self._data.size * self._data.dtype.itemsize)
+attribute("is_cuda", lambda self: self.device.type == "cuda")
+attribute("is_cpu", lambda self: self.device.type == "cpu")
+attribute("is_meta", lambda self: self.device.type == "meta")
 method(lambda self: self._data.dtype.itemsize, "element_size")

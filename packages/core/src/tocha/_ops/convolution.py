@@ -1,7 +1,7 @@
 """Convolutions and transposed convolutions of 1, 2 and 3 dimensions.
 
-Three operators, each the gradient of the others: the convolution, its data gradient (which is the transposed convolution)
-and its weight gradient. Their kernels are in ``correlation.py``.
+Three operators, each the gradient of the others: the convolution, its data gradient (which is the transposed
+convolution) and its weight gradient. Their kernels are in ``correlation.py``.
 """
 
 from __future__ import annotations
@@ -179,8 +179,8 @@ def conv2d(
         weight: ``(out, C / groups, kH, kW)``.
         bias: ``(out,)``.
         stride, dilation: a number or one a dimension.
-        padding: zeros on both sides, a number or one a dimension; "valid" (none); "same" (the output has the input's size;
-            the stride must be 1).
+        padding: zeros on both sides, a number or one a dimension; "valid" (none); "same" (the output has the input's
+            size; the stride must be 1).
         groups: channels are cut into so many groups that do not see each other.
 
     Returns:
@@ -239,16 +239,16 @@ def _transpose(
 
 
 def conv_transpose1d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
-    groups: int = 1, dilation: Any = 1,
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
+    output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
 ) -> Tensor:  # fmt: skip
     """A 1-D transposed convolution. See :func:`conv_transpose2d`; shapes have one spatial dimension."""
     return _transpose("conv_transpose1d", 1, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
 def conv_transpose2d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
-    groups: int = 1, dilation: Any = 1,
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
+    output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
 ) -> Tensor:  # fmt: skip
     """A 2-D transposed convolution: the gradient of :func:`conv2d` with respect to its input, as an operator.
 
@@ -277,8 +277,8 @@ def conv_transpose2d(
 
 
 def conv_transpose3d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
-    groups: int = 1, dilation: Any = 1,
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
+    output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
 ) -> Tensor:  # fmt: skip
     """A 3-D transposed convolution. See :func:`conv_transpose2d`; shapes have three spatial dimensions."""
     return _transpose("conv_transpose3d", 3, input, weight, bias, stride, padding, output_padding, groups, dilation)
@@ -296,7 +296,8 @@ def convolution(
 
 
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
-    """A 1-D convolution of ``(time, batch, channels)`` with a weight ``(kernel, channels, out)``; ``bias`` is ``(out,)``."""
+    """A 1-D convolution of ``(time, batch, channels)`` with a weight ``(kernel, channels, out)``; ``bias`` is
+    ``(out,)``."""
     for what, t in (("input", input), ("weight", weight)):
         if len(t._data.shape) != 3:
             raise RuntimeError(f"{what.capitalize()} must have 3 dims: time, batch, in_channel" if what == "input" else

@@ -25,8 +25,8 @@ def per_dimension(value: Any, nd: int, name: str) -> tuple:
             return values * nd
         if len(values) != nd:
             raise RuntimeError(
-                f"expected {name} to be a single integer value or a list of {nd} values to match the convolution dimensions, "
-                f"but got {name}={list(values)}"
+                f"expected {name} to be a single integer value or a list of {nd} values to match the convolution "
+                f"dimensions, but got {name}={list(values)}"
             )
         return values
     return (_integer(value, name),) * nd
@@ -63,7 +63,8 @@ def _check_tensors(name: str, nd: int, input: Any, weight: Any, bias: Any) -> No
             raise expected_tensor(name, position, t, what)
     if len(input._data.shape) not in (nd + 1, nd + 2):
         raise RuntimeError(
-            f"Expected {nd + 1}D (unbatched) or {nd + 2}D (batched) input to {name}, but got input of size: {list(input._data.shape)}"
+            f"Expected {nd + 1}D (unbatched) or {nd + 2}D (batched) input to {name}, but got input of size: "
+            f"{list(input._data.shape)}"
         )
     dtype = input._data.dtype
     for what, t in (("weight", weight), ("bias", bias)):
@@ -77,7 +78,8 @@ def _check_tensors(name: str, nd: int, input: Any, weight: Any, bias: Any) -> No
         raise NotImplementedError(f"\"slow_{name}_cpu\" not implemented for 'Bool'")
     if len(weight._data.shape) != nd + 2:
         raise RuntimeError(
-            f"Expected {nd + 2}-dimensional weight for {nd + 2}-dimensional input, but got weight of size {list(weight._data.shape)} instead"
+            f"Expected {nd + 2}-dimensional weight for {nd + 2}-dimensional input, but got weight of size "
+            f"{list(weight._data.shape)} instead"
         )
 
 
@@ -99,11 +101,13 @@ def _negative(n: Any) -> bool:
 def _check_weight(w: Any, groups: int) -> None:
     if w[0] < groups:
         raise RuntimeError(
-            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size {list(w)} instead"
+            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
+            f"{list(w)} instead"
         )
     if w[0] % groups:
         raise RuntimeError(
-            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size [{list(w)}] instead"
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
+            f"size [{list(w)}] instead"
         )
     if any([type(k) is int and k == 0 for k in w[2:]]):
         names = ("depth", "height", "width")[-len(w[2:]) :]
@@ -115,8 +119,8 @@ def _check_bias(w: Any, bias: Any, outputs: Any, transposed: bool) -> None:
     if bias is not None and (len(bias._data.shape) != 1 or bias._data.shape[0] != outputs):
         given = "Given transposed=1, weight" if transposed else "Given weight"
         raise RuntimeError(
-            f"{given} of size {list(w)}, expected bias to be 1-dimensional with {outputs} elements, but got bias of size "
-            f"{list(bias._data.shape)} instead"
+            f"{given} of size {list(w)}, expected bias to be 1-dimensional with {outputs} elements, but got bias of "
+            f"size {list(bias._data.shape)} instead"
         )
 
 
@@ -144,8 +148,8 @@ def check_convolution(
     _check_weight(w, groups)
     if x[1] != w[1] * groups:
         raise RuntimeError(
-            f"Given groups={groups}, weight of size {list(w)}, expected input{list(x)} to have {w[1] * groups} channels, "
-            f"but got {x[1]} channels instead"
+            f"Given groups={groups}, weight of size {list(w)}, expected input{list(x)} to have {w[1] * groups} "
+            f"channels, but got {x[1]} channels instead"
         )
     _check_bias(w, bias, w[0], False)
     padded = [n + 2 * p for n, p in zip(x[2:], padding)]
@@ -191,7 +195,8 @@ def check_transposed(
     _check_weight(w, groups)
     if x[1] != w[0]:
         raise RuntimeError(
-            f"Given transposed=1, weight of size {list(w)}, expected input{list(x)} to have {w[0]} channels, but got {x[1]} channels instead"
+            f"Given transposed=1, weight of size {list(w)}, expected input{list(x)} to have {w[0]} channels, but got "
+            f"{x[1]} channels instead"
         )
     _check_bias(w, bias, w[1] * groups, True)
     if any([e >= s and e >= d for e, s, d in zip(extra, stride, dilation)]):
@@ -210,6 +215,7 @@ def check_transposed(
     )
     if any([type(n) is int and n < 1 for n in size]) and product(x[2:]) != 0:
         raise RuntimeError(
-            f"Given input size per channel: {_sizes(x[2:])}. Calculated output size per channel: {_sizes(size)}. Output size is too small"
+            f"Given input size per channel: {_sizes(x[2:])}. Calculated output size per channel: {_sizes(size)}. "
+            "Output size is too small"
         )
     return stride, padding, dilation, extra, size, batched

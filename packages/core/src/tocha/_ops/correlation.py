@@ -1,10 +1,11 @@
 """Kernels of convolutions of any number of dimensions, on raw channels-last arrays.
 
-All three, the output, the data gradient and the weight gradient, are matrix products with the *columns* of the input: the
-matrix whose row is what one output pixel sees. Columns are made block by block in memory that stays in the cache.
+All three, the output, the data gradient and the weight gradient, are matrix products with the *columns* of the input:
+the matrix whose row is what one output pixel sees. Columns are made block by block in memory that stays in the cache.
 
-Shapes: ``x`` is ``(N, *S, C)``; a weight is ``(G, out, in, *kernel)``, with ``in * G == C``; ``starts`` is the coordinate
-in ``x`` that the first output pixel's first tap sees (minus the padding); what lies outside of ``x`` is zero.
+Shapes: ``x`` is ``(N, *S, C)``; a weight is ``(G, out, in, *kernel)``, with ``in * G == C``; ``starts`` is the
+coordinate in ``x`` that the first output pixel's first tap sees (minus the padding); what lies outside of ``x`` is
+zero.
 """
 
 from __future__ import annotations
@@ -21,13 +22,14 @@ from .layout import padded_region, reaches, scratch
 
 COLUMNS = 1 << 18  # elements of columns in a block; on a GPU there are a few large blocks
 COLUMNS_DEVICE = 1 << 26
+CHANNELS = 16  # summed together in single precision
 FEW_CHANNELS = 8  # up to here columns are made along the pixels, not along the channels
 
 
 class Columns:
     """The columns of ``x``, as an iterator of ``(images, rows, matrix)`` with a matrix ``(G, pixels, taps * in)``.
 
-    ``taps_last``: the order inside a row is ``(in, *kernel)`` and the matrix is a transposed view, else ``(*kernel, in)``.
+    The order inside a row is ``(*kernel, in)``. ``few``: the matrix is a transposed view, made along the pixels.
     """
 
     def __init__(
@@ -43,7 +45,7 @@ class Columns:
             and set(starts) <= {0}
             and size == x.shape[1:-1]
         )
-        self.taps_last = not self.direct and x.shape[-1] // groups <= FEW_CHANNELS and math.prod(kernel) > 1
+        self.few = not self.direct and x.shape[-1] // groups <= FEW_CHANNELS and math.prod(kernel) > 1
 
     def blocks(self, least: int) -> Iterator[tuple[slice, slice, Any]]:
         """All blocks, each of ``least`` pixels or more where there are as many."""
@@ -79,10 +81,10 @@ class Columns:
         ends = reaches(self.starts, self.size, self.stride, self.kernel, self.dilation)
         inside = all([a >= 0 and e <= s for a, e, s in zip(self.starts, ends, x.shape[1:-1])])
         self.ends = ends
-        if inside and not self.taps_last and x.strides[-1] == x.itemsize:
+        if inside and not self.few and x.strides[-1] == x.itemsize:
             return None, None
         region = tuple([e - a for a, e in zip(self.starts, ends)])
-        if self.taps_last:
+        if self.few:
             buffer = scratch(self.xp, "padded", (images, x.shape[-1], *region), x.dtype)
             buffer = buffer.transpose(0, *range(2, buffer.ndim), 1)
         else:
@@ -117,8 +119,8 @@ class Columns:
         windows = windows.reshape(*shape[:-1], groups, shape[-1] // groups) if groups > 1 else windows[..., None, :]
         flat = columns[: groups * pixels * self.width]
         taps = tuple(range(1 + nd, 1 + 2 * nd))
-        if self.taps_last:
-            order = (1 + 2 * nd, 2 + 2 * nd, *taps, *range(1 + nd))
+        if self.few:
+            order = (1 + 2 * nd, *taps, 2 + 2 * nd, *range(1 + nd))
             windows = windows.transpose(order)
             flat.reshape(windows.shape)[...] = windows
             return flat.reshape(groups, self.width, pixels).swapaxes(1, 2)
@@ -127,9 +129,10 @@ class Columns:
         return flat.reshape(groups, pixels, self.width)
 
     def weight(self, w: Any) -> Any:
-        """A weight ``(G, out, in, *kernel)`` as the matrix ``(G, taps * in, out)`` that the columns are multiplied with."""
+        """A weight ``(G, out, in, *kernel)`` as the matrix ``(G, taps * in, out)`` that the columns are multiplied
+        with."""
         groups, outs = w.shape[:2]
-        if self.taps_last or math.prod(self.kernel) == 1:
+        if math.prod(self.kernel) == 1:
             return self.xp.ascontiguousarray(w).reshape(groups, outs, self.width).swapaxes(1, 2)
         taps = tuple(range(3, w.ndim))
         if w.strides[1] >= w.strides[2]:
@@ -140,7 +143,25 @@ class Columns:
 
 
 def correlate(xp: Any, x: Any, w: Any, bias: Any, out: Any, starts: tuple, stride: tuple, dilation: tuple) -> None:
-    """``out[n, o] = bias + sum_k x[n, o * stride + k * dilation + starts] @ w[k]``; ``out`` is ``(N, *O, G * out)``."""
+    """``out[n, o] = bias + sum_k x[n, o * stride + k * dilation + starts] @ w[k]``; ``out`` is ``(N, *O, G * out)``.
+
+    Single precision is summed over blocks of 16 channels, and the blocks then added: shorter sums are more accurate,
+    and it is the order of PyTorch's kernels on processors with vectors of 16, so that the results are the same bits.
+    """
+    ins = w.shape[2]
+    blocked = xp is np and w.shape[0] == 1 and ins > CHANNELS and math.prod(w.shape[3:]) > 1 and x.dtype == np.float32
+    if not blocked:
+        _correlate(xp, x, w, bias, out, starts, stride, dilation)
+        return
+    _correlate(xp, x[..., :CHANNELS], w[:, :, :CHANNELS], bias, out, starts, stride, dilation)
+    part = scratch(xp, "channels", out.shape, out.dtype)
+    for first in range(CHANNELS, ins, CHANNELS):
+        chosen = slice(first, first + CHANNELS)
+        _correlate(xp, x[..., chosen], w[:, :, chosen], None, part, starts, stride, dilation)
+        out += part
+
+
+def _correlate(xp: Any, x: Any, w: Any, bias: Any, out: Any, starts: tuple, stride: tuple, dilation: tuple) -> None:
     groups, outs, ins = w.shape[:3]
     size, kernel = out.shape[1:-1], w.shape[3:]
     if groups > 1 and is_small(w):
@@ -177,7 +198,7 @@ def weight_gradient(
         weight_gradient_depthwise(xp, x, g, out, groups, starts, stride, dilation)
         return
     columns = Columns(xp, x, g.shape[1:-1], kernel, starts, stride, dilation, groups)
-    direct = columns.taps_last or math.prod(kernel) == 1
+    direct = math.prod(kernel) == 1
     shape = (groups, outs, columns.width)
     total = out.reshape(shape) if direct else scratch(xp, "total", shape, out.dtype)
     target = total
@@ -195,10 +216,11 @@ def weight_gradient(
 
 
 def data_gradient(xp: Any, g: Any, w: Any, bias: Any, out: Any, starts: tuple, stride: tuple, dilation: tuple) -> None:
-    """The gradient ``(N, *S, G * in)`` of ``correlate``'s input plus ``bias``, written to ``out``; ``g`` is ``(N, *O, G * out)``.
+    """The gradient ``(N, *S, G * in)`` of ``correlate``'s input plus ``bias``, written to ``out``; ``g`` is
+    ``(N, *O, G * out)``.
 
-    An input pixel's gradient is a correlation of ``g`` with the flipped taps that reach it. Pixels whose coordinates agree
-    modulo the stride are reached by the same taps, so each such phase is one correlation with stride 1.
+    An input pixel's gradient is a correlation of ``g`` with the flipped taps that reach it. Pixels whose coordinates
+    agree modulo the stride are reached by the same taps, so each such phase is one correlation with stride 1.
     """
     kernel = w.shape[3:]
     if max(stride) > 1 and set(dilation) <= {1} and all([k <= s for k, s in zip(kernel, stride)]):
@@ -222,7 +244,8 @@ def data_gradient(xp: Any, g: Any, w: Any, bias: Any, out: Any, starts: tuple, s
 
 
 def _phases(size: int, start: int, stride: int, dilation: int, kernel: int) -> Iterator[tuple]:
-    """For each phase of one dimension: its pixels, its flipped taps (None: no tap), the first output seen, the dilation."""
+    """For each phase of one dimension: its pixels, its flipped taps (None: no tap), the first output seen, the
+    dilation."""
     common = math.gcd(stride, dilation)
     step, dense = stride // common, dilation // common
     for residue in range(min(stride, size)):

@@ -78,10 +78,11 @@ def _kernel(
 
 
 def _backward_kernel(
-    xp: Any, g: Any, logp: Any, targets: Any, alpha: Any, loss: Any, input_lengths: tuple, target_lengths: tuple, blank: int,
-    zero_infinity: bool,
+    xp: Any, g: Any, logp: Any, targets: Any, alpha: Any, loss: Any, input_lengths: tuple, target_lengths: tuple,
+    blank: int, zero_infinity: bool,
 ) -> Any:  # fmt: skip
-    """``exp(logp) - posterior``: the gradient by the scores that ``logp`` is the log_softmax of, as PyTorch gives it."""
+    """``exp(logp) - posterior``: the gradient by the scores that ``logp`` is the log_softmax of, as PyTorch gives
+    it."""
     steps, count, classes = logp.shape
     labels, skip = _labels(xp, targets, blank)
     skip = skip.astype(logp.dtype)

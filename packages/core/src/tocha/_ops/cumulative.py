@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ def _running(name: str) -> Any:
     return kernel
 
 
-cumsum_op = operator(
+cumsum_op: Callable = operator(
     "cumsum", _running("cumsum"), lambda n, g: (cumsum_op(g, n.attrs[0], not n.attrs[1]),), _running_infer, linear=True
 )
 

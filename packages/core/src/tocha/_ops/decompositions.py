@@ -16,7 +16,7 @@ from .._core import dtypes
 from .._core.broadcast import broadcast_shapes, operators, reduce_to
 from .._core.families import operator, shape_like_first
 from .complex import conj_physical, is_complex_value, real_part, to_complex
-from .constants import ones_as, zeros_as
+from .constants import zeros_as
 from .contraction import matmul_op, swap_last
 
 
@@ -73,7 +73,8 @@ def _guarded(fn: Any, *args: Any) -> Any:
         return fn(*args)
     except np.linalg.LinAlgError as error:
         raise LinAlgError(
-            f"linalg: the factorisation could not be completed because the input matrix is singular or not positive-definite ({error})"
+            "linalg: the factorisation could not be completed because the input matrix is singular or not "
+            f"positive-definite ({error})"
         ) from error
 
 
@@ -223,9 +224,7 @@ def cholesky_solve_op(b: Any, factor: Any, upper: bool) -> Any:
 def _lu_kernel(xp: Any, a: Any) -> tuple:
     """``(P, L, U)`` with ``a = P @ L @ U``."""
     if xp is not np:
-        import cupyx.scipy.linalg as device_linalg  # type: ignore[import-not-found]
-
-        factor = lambda m: device_linalg.lu(m)  # noqa: E731
+        from cupyx.scipy.linalg import lu as factor
     else:
         from scipy.linalg import lu as factor
     rows, columns = a.shape[-2:]
@@ -243,22 +242,22 @@ def _lu_kernel(xp: Any, a: Any) -> tuple:
 
 def _lu_infer(a: Any) -> list:
     rows, columns = a.shape[-2:]
-    k = min(rows, columns) if type(rows) is int and type(columns) is int else _smaller(rows, columns)
+    k = min(rows, columns) if type(rows) is int and type(columns) is int else smaller(rows, columns)
     lead = a.shape[:-2]
     return [((*lead, rows, rows), a.dtype), ((*lead, rows, k), a.dtype), ((*lead, k, columns), a.dtype)]
 
 
-def _smaller(a: Any, b: Any) -> Any:
+def smaller(a: Any, b: Any) -> Any:
     from .._trace.scalars import sym_min
 
     return sym_min(a, b)
 
 
-def _columns(x: Any, start: Any, stop: Any) -> Any:
+def columns_of(x: Any, start: Any, stop: Any) -> Any:
     return operators["slice"](x, (Ellipsis, slice(start, stop)))
 
 
-def _rows(x: Any, start: Any, stop: Any) -> Any:
+def rows_of(x: Any, start: Any, stop: Any) -> Any:
     return operators["slice"](x, (Ellipsis, slice(start, stop), slice(None)))
 
 
@@ -279,21 +278,21 @@ def _lu_rule(n: Any, g: Any) -> tuple:
     gu = zeros_as(upper) if gu is None else gu
     rows, columns = n.shape[-2:]
     k = lower.shape[-1]
-    l1, u1 = _rows(lower, 0, k), _columns(upper, 0, k)
+    l1, u1 = rows_of(lower, 0, k), columns_of(upper, 0, k)
     inner = triangle(matmul_op(adjoint(lower), gl), True, -1) + triangle(matmul_op(gu, adjoint(upper)), False)
     if rows == columns:
         pass
     elif rows < columns:  # upper is wide: its right part is free
-        u2, gu2 = _columns(upper, k, columns), _columns(gu, k, columns)
+        u2, gu2 = columns_of(upper, k, columns), columns_of(gu, k, columns)
         inner = triangle(matmul_op(adjoint(lower), gl) - matmul_op(gu2, adjoint(u2)), True, -1) + triangle(
-            matmul_op(_columns(gu, 0, k), adjoint(u1)), False
+            matmul_op(columns_of(gu, 0, k), adjoint(u1)), False
         )
         left = triangular_op(adjoint(l1), triangular_adjoint(inner, u1), True, True)
         right = triangular_op(adjoint(l1), gu2, True, True)
         return (matmul_op(p, _beside(left, right)),)
     else:  # lower is tall: its bottom part is free
-        l2, gl2 = _rows(lower, k, rows), _rows(gl, k, rows)
-        inner = triangle(matmul_op(adjoint(l1), _rows(gl, 0, k)), True, -1) + triangle(
+        l2, gl2 = rows_of(lower, k, rows), rows_of(gl, k, rows)
+        inner = triangle(matmul_op(adjoint(l1), rows_of(gl, 0, k)), True, -1) + triangle(
             matmul_op(gu, adjoint(u1)) - matmul_op(adjoint(l2), gl2), False
         )
         top = triangular_op(adjoint(l1), triangular_adjoint(inner, u1), True, True)
@@ -324,7 +323,7 @@ def _qr_infer(a: Any, mode: str) -> list:
         if mode == "complete"
         else min(rows, columns)
         if type(rows) is int and type(columns) is int
-        else _smaller(rows, columns)
+        else smaller(rows, columns)
     )
     return [((*a.shape[:-2], rows, k), a.dtype), ((*a.shape[:-2], k, columns), a.dtype)]
 
@@ -337,9 +336,9 @@ def _qr_rule(n: Any, g: Any) -> tuple:
         raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols")
     gq, gr = g.get(0), g.get(1)
     if rows < columns:  # wide: a = q @ [u, v], of which u is square
-        u, v = _columns(r, 0, rows), _columns(r, rows, columns)
+        u, v = columns_of(r, 0, rows), columns_of(r, rows, columns)
         gr = zeros_as(r) if gr is None else gr
-        gu, gv = _columns(gr, 0, rows), _columns(gr, rows, columns)
+        gu, gv = columns_of(gr, 0, rows), columns_of(gr, rows, columns)
         # with b = q @ v, the part of a to the right, its gradient reaches q too
         base = zeros_as(q) if gq is None else gq
         y = matmul_op(q, v)
@@ -367,258 +366,3 @@ def _qr_square(q: Any, r: Any, gq: Any, gr: Any) -> Any:
 
 
 qr_op = operator("linalg_qr", _qr_kernel, _qr_rule, _qr_infer, save=("y0", "y1"), outputs=2, linear=True)
-
-# ---------------------------------------------------------------- eigenvalues
-
-
-def _eigh_kernel(xp: Any, a: Any, uplo: str) -> tuple:
-    w, v = xp.linalg.eigh(a, uplo)
-    return w.astype(real_like(a.dtype), copy=False), v.astype(a.dtype, copy=False)
-
-
-def _eigh_infer(a: Any, uplo: str) -> list:
-    return [(a.shape[:-1], real_like(a.dtype)), (a.shape, a.dtype)]
-
-
-def _differences(w: Any) -> Any:
-    """``w[j] - w[i]`` with ones on the diagonal."""
-    d = row(w) - column(w)
-    return d + as_diagonal(ones_as(w))
-
-
-def _eigh_rule(n: Any, g: Any) -> tuple:
-    w, v = n.saved
-    gw, gv = g.get(0), g.get(1)
-    if gw is None and gv is None:
-        return (None,)
-    lift = to_complex if is_complex_value(v) else lambda x: x
-    inner = None if gw is None else as_diagonal(lift(gw))
-    if gv is not None:
-        vhg = matmul_op(adjoint(v), gv)
-        off = (vhg - adjoint(vhg)) * 0.5 / lift(_differences(w))  # the part that keeps v unitary
-        off = off - as_diagonal(diagonal_of(off))
-        inner = off if inner is None else inner + off
-    return (matmul_op(matmul_op(v, inner), adjoint(v)),)
-
-
-eigh_op = operator("linalg_eigh", _eigh_kernel, _eigh_rule, _eigh_infer, save=("y0", "y1"), outputs=2, linear=True)
-
-
-def _eig_kernel(xp: Any, a: Any) -> tuple:
-    c = dtypes.of(a.dtype).to_complex().np
-    w, v = xp.linalg.eig(a)
-    return w.astype(c), v.astype(c)
-
-
-def _eig_infer(a: Any) -> list:
-    c = dtypes.of(a.dtype).to_complex().np
-    return [(a.shape[:-1], c), (a.shape, c)]
-
-
-def _eig_rule(n: Any, g: Any) -> tuple:
-    w, v = n.saved
-    gw, gv = g.get(0), g.get(1)
-    inner = None if gw is None else as_diagonal(gw)
-    if gv is not None:
-        vhg = matmul_op(adjoint(v), gv)
-        vhv = matmul_op(adjoint(v), v)
-        scaled = vhv * row(to_complex(real_part(diagonal_of(vhg)) * 1))
-        off = (vhg - scaled) / conj_physical(_differences(w))
-        off = off - as_diagonal(diagonal_of(off))
-        inner = off if inner is None else inner + off
-    if inner is None:
-        return (None,)
-    ga = solve_op(adjoint(v), matmul_op(inner, adjoint(v)))
-    return (ga if n.attrs and n.attrs[0] else real_part(ga) * 1,)
-
-
-eig_op = operator(
-    "linalg_eig",
-    lambda xp, a, is_complex: _eig_kernel(xp, a),
-    _eig_rule,
-    lambda a, is_complex: _eig_infer(a),
-    save=("y0", "y1"),
-    outputs=2,
-    linear=True,
-)
-
-# ---------------------------------------------------------------- singular values
-
-
-def _svd_kernel(xp: Any, a: Any, full: bool) -> tuple:
-    u, s, vh = xp.linalg.svd(a, full)
-    return u.astype(a.dtype, copy=False), s.astype(real_like(a.dtype), copy=False), vh.astype(a.dtype, copy=False)
-
-
-def _svd_infer(a: Any, full: bool) -> list:
-    rows, columns = a.shape[-2:]
-    k = min(rows, columns) if type(rows) is int and type(columns) is int else _smaller(rows, columns)
-    lead = a.shape[:-2]
-    return [
-        ((*lead, rows, rows if full else k), a.dtype),
-        ((*lead, k), real_like(a.dtype)),
-        ((*lead, columns if full else k, columns), a.dtype),
-    ]
-
-
-def _svd_rule(n: Any, g: Any) -> tuple:
-    u, s, vh = n.saved
-    gu, gs, gvh = g.get(0), g.get(1), g.get(2)
-    k = s.shape[-1]
-    u, vh = _columns(u, 0, k), _rows(vh, 0, k)
-    is_complex = is_complex_value(u)
-    lift = to_complex if is_complex else lambda x: x
-    if gu is None and gvh is None:
-        return (None if gs is None else matmul_op(u * row(lift(gs)), vh),)
-    if n.attrs[0] and n.shape[-2] != n.shape[-1]:
-        raise RuntimeError(
-            "svd_backward: the gradients of full_matrices=True with respect to U and V are not defined: use full_matrices=False"
-        )
-    rows, columns = n.shape[-2:]
-    squares = s * s
-    difference = lift(_differences(squares))
-    inner = None if gs is None else as_diagonal(lift(gs))
-    if gu is not None:
-        gu = _columns(gu, 0, k)
-        x = matmul_op(adjoint(u), gu)
-        skew = x - adjoint(x)
-        part = (skew / difference) * row(lift(s))
-        part = part - as_diagonal(diagonal_of(part))
-        inner = part if inner is None else inner + part
-        if is_complex:
-            inner = inner + as_diagonal((diagonal_of(x) - to_complex(real_part(diagonal_of(x)) * 1)) / lift(s))
-    if gvh is not None:
-        gv = adjoint(_rows(gvh, 0, k))
-        x = matmul_op(vh, gv)
-        skew = x - adjoint(x)
-        part = column(lift(s)) * (skew / difference)
-        part = part - as_diagonal(diagonal_of(part))
-        inner = part if inner is None else inner + part
-    ga = matmul_op(matmul_op(u, inner), vh)
-    if gu is not None and rows > k:
-        rest = gu / row(lift(s))
-        ga = ga + matmul_op(rest - matmul_op(u, matmul_op(adjoint(u), rest)), vh)
-    if gvh is not None and columns > k:
-        rest = _rows(gvh, 0, k) / column(lift(s))
-        ga = ga + matmul_op(u, rest - matmul_op(matmul_op(rest, adjoint(vh)), vh))
-    return (ga,)
-
-
-svd_op = operator("linalg_svd", _svd_kernel, _svd_rule, _svd_infer, save=("y0", "y1", "y2"), outputs=3, linear=True)
-
-# ---------------------------------------------------------------- determinants
-
-
-def conj_of(x: Any) -> Any:
-    return conj_physical(x) if is_complex_value(x) else x
-
-
-def _det_rule(n: Any, g: Any) -> tuple:
-    a, d = n.saved
-    return (_det_gradient(a, d, g),)
-
-
-def _det_gradient(a: Any, d: Any, g: Any) -> Any:
-    """``g * conj(det) * a^-H``; at singular matrices through the singular values, whose products need no division."""
-    scaled = operators["view"](g * conj_of(d), (*d.shape, 1, 1))
-    singular = _any_singular(a, d)
-    if not singular:
-        return scaled * adjoint(inv_op(a))
-    return operators["view"](g, (*d.shape, 1, 1)) * conj_of(_cofactors(a))
-
-
-def _any_singular(a: Any, d: Any) -> bool:
-    raw = d._data if hasattr(d, "_data") else d
-    if not hasattr(raw, "all"):
-        return False
-    small = 1000 * float(np.finfo(real_like(raw.dtype)).eps)
-    return bool((abs(raw) <= small).any())
-
-
-def _cofactors(a: Any) -> Any:
-    """The matrix of cofactors by the products of all singular values but one: ``det(u) det(vh) u diag(prod others) vh``."""
-    from .cumulative import exclusive_products
-
-    u, s, vh = svd_op(a, False)
-    phase = det_op(matmul_op(u, vh))
-    lift = to_complex if is_complex_value(u) else lambda x: x
-    others = lift(exclusive_products(s, (len(s.shape) - 1,)))
-    return operators["view"](phase, (*phase.shape, 1, 1)) * conj_of(matmul_op(u * row(others), vh))
-
-
-det_op = operator(
-    "linalg_det",
-    lambda xp, a: _det_kernel(xp, a),
-    _det_rule,
-    lambda a: (a.shape[:-2], a.dtype),
-    save=(0, "y"),
-    linear=True,
-)
-
-
-def _det_kernel(xp: Any, a: Any) -> Any:
-    return xp.asarray(xp.linalg.det(a)).astype(a.dtype, copy=False)
-
-
-def _slogdet_kernel(xp: Any, a: Any) -> tuple:
-    sign, log = xp.linalg.slogdet(a)
-    return xp.asarray(sign).astype(a.dtype, copy=False), xp.asarray(log).astype(real_like(a.dtype), copy=False)
-
-
-def _slogdet_rule(n: Any, g: Any) -> tuple:
-    a, sign = n.saved
-    gs, gl = g.get(0), g.get(1)
-    is_complex = is_complex_value(a)
-    if gl is None and not (is_complex and gs is not None):
-        return (None,)
-    weight = None if gl is None else (to_complex(gl) if is_complex else gl)
-    if is_complex and gs is not None:
-        # the sign turns with the imaginary part of the determinant's logarithm
-        turn = conj_of(sign) * gs
-        imaginary = turn - to_complex(real_part(turn) * 1)
-        weight = imaginary if weight is None else weight + imaginary
-    return (operators["view"](weight, (*weight.shape, 1, 1)) * adjoint(inv_op(a)),)
-
-
-slogdet_op = operator(
-    "linalg_slogdet",
-    _slogdet_kernel,
-    _slogdet_rule,
-    lambda a: [(a.shape[:-2], a.dtype), (a.shape[:-2], real_like(a.dtype))],
-    save=(0, "y0"),
-    outputs=2,
-    linear=True,
-)
-
-
-# ---------------------------------------------------------------- pseudo-inverse
-
-
-def _pinv_rule(n: Any, g: Any) -> tuple:
-    """Golub, Pereyra, "The differentiation of pseudo-inverses and nonlinear least squares problems" (1973)."""
-    a, p = n.saved
-    ph, gh = adjoint(p), adjoint(g)
-    if n.shape[-2] <= n.shape[-1]:
-        k = matmul_op(gh, p)
-        kph = matmul_op(k, ph)
-        ga = (
-            -adjoint(matmul_op(p, k))
-            + kph
-            - matmul_op(matmul_op(a, p), kph)
-            + matmul_op(matmul_op(ph, p), gh - matmul_op(k, a))
-        )
-    else:
-        k = matmul_op(p, gh)
-        phk = matmul_op(ph, k)
-        ga = (
-            -adjoint(matmul_op(k, p))
-            + matmul_op(matmul_op(gh - matmul_op(a, k), p), ph)
-            + phk
-            - matmul_op(matmul_op(phk, p), a)
-        )
-    return ga, None
-
-
-pinv_op = operator(
-    "linalg_pinv", lambda xp, a, p: p, _pinv_rule, lambda a, p: (p.shape, p.dtype), arity=2, save=(0, "y"), linear=True
-)

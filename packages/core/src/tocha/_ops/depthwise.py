@@ -1,7 +1,7 @@
 """Convolutions whose groups have one channel or two: too small for a matrix product, so multiply and add along rows.
 
-A row of pixels with its channels is one long run in memory. For one tap, the products of a whole row with the tap's weights
-(repeated for each pixel) are one pass over that run; einsum does all taps of a row while it is in the cache.
+A row of pixels with its channels is one long run in memory. For one tap, the products of a whole row with the tap's
+weights (repeated for each pixel) are one pass over that run; einsum does all taps of a row while it is in the cache.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def is_small(w: Any) -> bool:
 class Rows:
     """The rows of windows of ``x`` (``(N, *S, C)``), block by block: ``(images, *outer, *kernel, width * C)``.
 
-    ``width`` is the last size of the output. Where its stride is 1 the windows overlap in one padded copy of ``x``; else each
-    tap along the last dimension has a copy of its own.
+    ``width`` is the last size of the output. Where its stride is 1 the windows overlap in one padded copy of ``x``;
+    else each tap along the last dimension has a copy of its own.
     """
 
     def __init__(

@@ -31,7 +31,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
         >>> tocha.pairwise_distance(tocha.zeros(1, 2), tocha.tensor([[3.0, 4.0]]))
         tensor([5.])
     """
-    return _norm(x1 - x2 + eps, p, -1, keepdim)  # type: ignore[operator]
+    return _norm(x1 - x2 + eps, p, -1, keepdim)
 
 
 def _check_p(name: str, p: float) -> None:
@@ -59,7 +59,7 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
     from .arrangement import triu_indices
 
     rows, columns = triu_indices(shape[0], shape[0], 1, device=input.device)
-    return _norm(input[rows] - input[columns], p)  # type: ignore[index]
+    return _norm(input[rows] - input[columns], p)
 
 
 def cdist(
@@ -68,8 +68,10 @@ def cdist(
     """The p-norm distances of each row of ``x1`` (*, P, M) to each of ``x2`` (*, R, M): (*, P, R).
 
     Args:
-        compute_mode: whether Euclidean distances come from a product of matrices, which is fast but loses digits of small
-            distances: for more than 25 rows ("use_mm_for_euclid_dist_if_necessary"), always ("use_mm_for_euclid_dist") or
+        compute_mode: whether Euclidean distances come from a product of matrices, which is fast but loses digits of
+            small
+            distances: for more than 25 rows ("use_mm_for_euclid_dist_if_necessary"), always ("use_mm_for_euclid_dist")
+                or
             never ("donot_use_mm_for_euclid_dist").
 
     Raises:
@@ -99,7 +101,7 @@ def cdist(
     many = compute_mode == COMPUTE_MODES[1] or (compute_mode != COMPUTE_MODES[2] and (s1[-2] > 25 or s2[-2] > 25))
     if p == 2 and many and type(s1[-1]) is int and s1[-1] > 0:
         return _euclidean(_expanded(x1, batch), _expanded(x2, batch))
-    difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)  # type: ignore[attr-defined]
+    difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
     return _norm(difference, p)
 
 
@@ -151,7 +153,8 @@ def at_least(x: Any, eps: float) -> Any:
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """``input1 @ weight[k] @ input2 + bias[k]`` for each k: inputs (*, I) and (*, J), ``weight`` (K, I, J), result (*, K).
+    """``input1 @ weight[k] @ input2 + bias[k]`` for each k: inputs (*, I) and (*, J), ``weight`` (K, I, J), result (*,
+    K).
 
     Raises:
         RuntimeError: the shapes do not fit.
@@ -175,7 +178,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
             f"bilinear(): bias size does not match weight size: got {bias._data.shape[0]} but expected {w[0]}"
         )
     batch = tuple(s1[:-1])
-    left: Any = linear(input1.reshape(-1, w[1]), weight.permute(0, 2, 1).reshape(w[0] * w[2], w[1]))  # type: ignore[attr-defined]
+    left: Any = linear(input1.reshape(-1, w[1]), weight.permute(0, 2, 1).reshape(w[0] * w[2], w[1]))
     count = product(batch)
-    result = matmul_op(left.view(count, w[0], w[2]), input2.reshape(count, w[2], 1)).view(*batch, w[0])  # type: ignore[attr-defined]
+    result = matmul_op(left.view(count, w[0], w[2]), input2.reshape(count, w[2], 1)).view(*batch, w[0])
     return result if bias is None else result + bias

@@ -64,20 +64,20 @@ def _dropped(input: Tensor, p: float, train: bool, feature: bool) -> Tensor:
     if _nothing_to_drop(input, p, train):
         return input
     if p == 1:
-        return input * 0  # type: ignore[operator]
+        return input * 0
     _refuse_integers(input)
     raw = input._data
     if type(raw) in ABSTRACT:
         return input * (_traced_mask(input, p, feature) / (1 - p))
     mask = streams.dropout_mask(default_generator, _like_on_host(raw), p, feature)
-    return input * _beside(mask * streams.dropout_scale(p, raw.dtype), input)  # type: ignore[operator]
+    return input * _beside(mask * streams.dropout_scale(p, raw.dtype), input)
 
 
 def _alpha_dropped(input: Tensor, p: float, train: bool, feature: bool) -> Tensor:
     if _nothing_to_drop(input, p, train):
         return input
     if p == 1:
-        return input * 0  # type: ignore[operator]
+        return input * 0
     _refuse_integers(input)
     raw = input._data
     if type(raw) in ABSTRACT:
@@ -86,7 +86,7 @@ def _alpha_dropped(input: Tensor, p: float, train: bool, feature: bool) -> Tenso
         return input * (mask * a) + ((mask - 1) * (_ALPHA * a) + _ALPHA * a * p)
     mask = streams.dropout_mask(default_generator, _like_on_host(raw), p, feature)
     scale, shift = streams.alpha_dropout_scale_shift(mask, p, raw.dtype)
-    return input * _beside(scale, input) + _beside(shift, input)  # type: ignore[operator]
+    return input * _beside(scale, input) + _beside(shift, input)
 
 
 def dropout(input: Tensor, p: float, train: bool) -> Tensor:
@@ -120,7 +120,7 @@ def rrelu_slopes(input: Tensor, lower: float, upper: float) -> Tensor:
         from .ternary import where
 
         slopes = draw(tuple(raw.shape), raw.dtype, "uniform", None, lower, upper, device=input.device)
-        return where(input > 0, slopes * 0 + 1, slopes)  # type: ignore[operator]
+        return where(input > 0, slopes * 0 + 1, slopes)
     if raw.dtype.kind == "f" and raw.dtype.itemsize == 2:
         raise NotImplementedError("\"rrelu_with_noise_out_cpu\" not implemented for 'Half'")
     return _beside(streams.rrelu_slopes(default_generator, arrays.to_host(raw), lower, upper), input)

@@ -20,7 +20,8 @@ _LETTERS = string.ascii_uppercase + string.ascii_lowercase
 def einsum(*args: Any) -> Tensor:
     """Sum of products by index letters: ``einsum("ij,jk->ik", a, b)``, or ``einsum(a, [0, 1], b, [1, 2], [0, 2])``.
 
-    Repeated letters in one operand take a diagonal, ``...`` broadcasts, a missing ``->`` sorts the letters that occur once.
+    Repeated letters in one operand take a diagonal, ``...`` broadcasts, a missing ``->`` sorts the letters that occur
+    once.
 
     Raises:
         RuntimeError: the equation does not fit the operands.
@@ -53,7 +54,8 @@ def einsum(*args: Any) -> Tensor:
 def _equation(args: tuple) -> tuple[str, list[Tensor]]:
     if not args:
         raise ValueError(
-            "einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list"
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+            "subscripts list"
         )
     if isinstance(args[0], str):
         operands = list(args[1][:]) if len(args) == 2 and isinstance(args[1], (list, tuple)) else list(args[1:])
@@ -80,12 +82,14 @@ def _letter(s: Any) -> str:
 
 
 def _parse(equation: str, operands: list[Tensor]) -> tuple[list[list[str]], list[str]]:
-    """The index letters of each operand and of the output; ``...`` becomes letters of its own, aligned from the right."""
+    """The index letters of each operand and of the output; ``...`` becomes letters of its own, aligned from the
+    right."""
     left, arrow, right = equation.partition("->")
     inputs = left.split(",")
     if len(inputs) != len(operands):
         raise RuntimeError(
-            f"einsum(): {'more' if len(inputs) < len(operands) else 'fewer'} operands were provided than specified in the equation"
+            f"einsum(): {'more' if len(inputs) < len(operands) else 'fewer'} operands were provided than specified in "
+            "the equation"
         )
     broadcast = 0
     for term, t in zip(inputs, operands):
@@ -93,18 +97,21 @@ def _parse(equation: str, operands: list[Tensor]) -> tuple[list[list[str]], list
         for c in plain:
             if c not in _LETTERS:
                 raise RuntimeError(
-                    f"einsum(): invalid subscript given at index {equation.index(c)} in the equation string, subscripts must be in [a-zA-Z]"
+                    f"einsum(): invalid subscript given at index {equation.index(c)} in the equation string, "
+                    "subscripts must be in [a-zA-Z]"
                 )
         extra = len(t._data.shape) - len(plain)
         if "..." in term:
             if extra < 0:
                 raise RuntimeError(
-                    f"einsum(): the number of subscripts in the equation ({len(plain)}) is more than the number of dimensions ({len(t._data.shape)}) for an operand"
+                    f"einsum(): the number of subscripts in the equation ({len(plain)}) is more than the number of "
+                    f"dimensions ({len(t._data.shape)}) for an operand"
                 )
             broadcast = max(broadcast, extra)
         elif extra:
             raise RuntimeError(
-                f"einsum(): the number of subscripts in the equation ({len(plain)}) does not match the number of dimensions ({len(t._data.shape)}) for an operand and no ellipsis was given"
+                f"einsum(): the number of subscripts in the equation ({len(plain)}) does not match the number of "
+                f"dimensions ({len(t._data.shape)}) for an operand and no ellipsis was given"
             )
     stars = [f"*{i}" for i in range(broadcast)]
     lists = []
@@ -143,9 +150,10 @@ def _diagonals(letters: list[str], t: Tensor) -> tuple[list[str], Tensor]:
         j = letters.index(twice, i + 1)
         if t._data.shape[i] != t._data.shape[j]:
             raise RuntimeError(
-                f"einsum(): subscript {twice} is repeated for operand but the sizes don't match, {t._data.shape[j]} != {t._data.shape[i]}"
+                f"einsum(): subscript {twice} is repeated for operand but the sizes don't match, {t._data.shape[j]} != "
+                f"{t._data.shape[i]}"
             )
-        t = t.diagonal(0, i, j)  # type: ignore[attr-defined]
+        t = t.diagonal(0, i, j)
         letters = [c for k, c in enumerate(letters) if k not in (i, j)] + [twice]
 
 
@@ -158,18 +166,19 @@ def _sizes(terms: list, equation: str) -> dict[str, Any]:
                 sizes[c] = n
             elif not (type(n) is int and n == 1) and have is not n and have != n:
                 raise RuntimeError(
-                    f"einsum(): operands do not broadcast with remapped shapes [original->remapped]: subscript {c} has sizes {have} and {n} in {equation}"
+                    f"einsum(): operands do not broadcast with remapped shapes [original->remapped]: subscript {c} has "
+                    f"sizes {have} and {n} in {equation}"
                 )
     return sizes
 
 
 def _pair(la: list[str], a: Tensor, lb: list[str], b: Tensor, kept: set, sizes: dict) -> tuple[list[str], Tensor]:
     """Contract two operands over the letters that nothing later needs."""
-    one = lambda t, letters, c: (
-        type(t._data.shape[letters.index(c)]) is int
-        and t._data.shape[letters.index(c)] == 1
-        and not _size_is_one(sizes[c])
-    )  # noqa: E731
+
+    def one(t: Tensor, letters: list[str], c: str) -> bool:
+        size = t._data.shape[letters.index(c)]
+        return type(size) is int and size == 1 and not _size_is_one(sizes[c])
+
     la, a = _summed(la, a, lambda c: c not in lb and c not in kept)
     lb, b = _summed(lb, b, lambda c: c not in la and c not in kept)
     # a broadcast dimension of size 1 against a real one cannot be contracted by a matrix product

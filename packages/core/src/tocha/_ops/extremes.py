@@ -33,7 +33,8 @@ def _check_not_empty(name: str, x: Tensor, dims: tuple[int, ...] | None) -> None
     if empty:
         if dims is None:
             raise RuntimeError(
-                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument."
+                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
+                "with the 'dim' argument."
             )
         raise IndexError(f"{name}(): Expected reduction dim {empty[0]} to have non-zero size.")
 
@@ -43,7 +44,8 @@ def _check_real(name: str, x: Tensor) -> None:
         raise NotImplementedError(f'"{name}" not implemented for \'{x.dtype}\'')
 
 
-# ---------------------------------------------------------------- values alone: the gradient is shared by equal elements
+# ---------------------------------------------------------------- values alone: the gradient is shared by equal
+# elements
 
 
 def _extreme_rule(n: Any, g: Any) -> tuple:
@@ -216,7 +218,8 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
 
 
 def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None, out: Any = None) -> Any:
-    """The smallest element; with ``dim`` the named tuple ``(values, indices)``; with a tensor, the elementwise minimum."""
+    """The smallest element; with ``dim`` the named tuple ``(values, indices)``; with a tensor, the elementwise
+    minimum."""
     return _extreme("min", _min_dim, amin_op, minimum, min_result, input, dim if other is None else other, keepdim, out)
 
 

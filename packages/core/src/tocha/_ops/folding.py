@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .._core.families import half_as_float, operator
@@ -60,7 +61,7 @@ def _unfold_infer(x: Any, kernel: tuple, dilation: tuple, padding: tuple, stride
 _unfold = operator(
     "im2col", _unfold_kernel, lambda n, g: (_fold(g, tuple(n.shape[2:]), *n.attrs),), _unfold_infer, linear=True
 )
-_fold = operator(
+_fold: Callable = operator(
     "col2im",
     half_as_float(_fold_kernel),
     lambda n, g: (_unfold(g, *n.attrs[1:]),),
@@ -111,7 +112,8 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
     Args:
         input: ``(N, C, H, W)`` or ``(C, H, W)``.
         kernel_size: the blocks' size; this and all below: a number, or one a dimension.
-        dilation: from one element of a block to the next. padding: zeros on both sides. stride: from one block to the next.
+        dilation: from one element of a block to the next. padding: zeros on both sides. stride: from one block to the
+            next.
 
     Returns:
         ``(N, C * kH * kW, blocks)``.
@@ -130,13 +132,14 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
     shape = input._data.shape
     if len(shape) not in (3, 4) or any([type(n) is int and n == 0 for n in shape[len(shape) - 3 :]]):
         raise RuntimeError(
-            f"Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: {list(shape)}"
+            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
+            f"input, but got: {list(shape)}"
         )
     blocks = _blocks(shape[-2:], *arguments)
     if any([type(b) is int and b < 1 for b in blocks]):
         raise RuntimeError(
-            f"Given input with spatial size {tuple(shape[-2:])}, {_described(*arguments[:3])}, calculated shape of the array of sliding "
-            f"blocks as {blocks}, but its components must be at least one."
+            f"Given input with spatial size {tuple(shape[-2:])}, {_described(*arguments[:3])}, calculated shape of the "
+            f"array of sliding blocks as {blocks}, but its components must be at least one."
         )
     _check_dtype("im2col_out_cpu", input)
     input, single = batched(input, 2)
@@ -169,8 +172,8 @@ def fold(
     shape = input._data.shape
     if len(shape) not in (2, 3) or any([type(n) is int and n == 0 for n in shape[len(shape) - 2 :]]):
         raise RuntimeError(
-            "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for input, "
-            f"but got: {list(shape)}"
+            "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for "
+            f"input, but got: {list(shape)}"
         )
     if shape[-2] % (kernel[0] * kernel[1]):
         raise RuntimeError(
@@ -181,8 +184,8 @@ def fold(
     given = f"Given output_size={size}, {_described(kernel, dilation, padding)}, stride={stride}"
     if shape[-1] != rows * columns or (type(rows) is int and rows < 1) or (type(columns) is int and columns < 1):
         raise RuntimeError(
-            f"{given}, expected size of input's dimension 2 to match the calculated number of sliding blocks {rows} * {columns} = "
-            f"{rows * columns}, but got input.size(2)={shape[-1]}."
+            f"{given}, expected size of input's dimension 2 to match the calculated number of sliding blocks {rows} * "
+            f"{columns} = {rows * columns}, but got input.size(2)={shape[-1]}."
         )
     _check_dtype("col2im_out_cpu", input)
     input, single = batched(input, 1)

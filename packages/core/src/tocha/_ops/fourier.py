@@ -1,10 +1,12 @@
-"""The three Fourier transforms that all of ``tocha.fft`` is made of: complex to complex, real to complex, complex to real.
+"""The three Fourier transforms that all of ``tocha.fft`` is made of: complex to complex, real to complex, complex to
+real.
 
 Each is unnormalised times ``scale``. They are linear, so their gradients are transforms in the other direction.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,7 +31,7 @@ def _c2c_kernel(xp: Any, x: Any, dims: tuple, forward: bool, scale: float) -> An
     return _scaled(r, x.dtype, scale)
 
 
-c2c = operator(
+c2c: Callable = operator(
     "fft_c2c",
     _c2c_kernel,
     lambda n, g: (c2c(g, n.attrs[0], not n.attrs[1], n.attrs[2]),),

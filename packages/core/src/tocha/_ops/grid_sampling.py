@@ -95,7 +95,8 @@ _nodes = operator(
 
 
 def _cubic_weights(share: Any) -> list:
-    """The weights of the four neighbours at -1, 0, 1 and 2 of a point ``share`` behind the second, with coefficient -0.75."""
+    """The weights of the four neighbours at -1, 0, 1 and 2 of a point ``share`` behind the second, with coefficient
+    -0.75."""
     a = -0.75
     before, after = share + 1, 2 - share
     rest = 1 - share
@@ -171,16 +172,19 @@ def _check(input: Any, grid: Any, mode: str) -> None:
     if len(x) not in (4, 5) or len(g) != len(x):
         wanted = f"{len(x)}D" if len(x) in (4, 5) else "4D or 5D"
         raise RuntimeError(
-            f"grid_sampler(): expected {wanted} input and grid with same number of dimensions, but got input with sizes {x} and grid with sizes {g}"
+            f"grid_sampler(): expected {wanted} input and grid with same number of dimensions, but got input with "
+            f"sizes {x} and grid with sizes {g}"
         )
     if g[0] != x[0]:
         raise RuntimeError(
-            f"grid_sampler(): expected grid and input to have same batch size, but got input with sizes {x} and grid with sizes {g}"
+            f"grid_sampler(): expected grid and input to have same batch size, but got input with sizes {x} and grid "
+            f"with sizes {g}"
         )
     for d, n in enumerate(x[2:], 2):
         if type(n) is int and n <= 0:
             raise RuntimeError(
-                f"grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes {x} with dimension {d} being empty"
+                f"grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes {x} with "
+                f"dimension {d} being empty"
             )
     if mode == "bicubic" and len(x) != 4:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
@@ -198,7 +202,8 @@ def _check(input: Any, grid: Any, mode: str) -> None:
 def grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
-    """:func:`tocha.nn.functional.grid_sample` with modes given by number: 0 bilinear, 1 nearest, 2 bicubic; 0 zeros, 1 border, 2 reflection."""
+    """:func:`tocha.nn.functional.grid_sample` with modes given by number: 0 bilinear, 1 nearest, 2 bicubic; 0 zeros, 1
+    border, 2 reflection."""
     mode, padding = MODES[interpolation_mode], PADDINGS[padding_mode]
     _check(input, grid, mode)
     return _sample(input, grid, mode, padding, bool(align_corners))
@@ -225,7 +230,8 @@ def grid_sample(
 
     Args:
         input: ``(N, C, H, W)`` or ``(N, C, D, H, W)``, floating.
-        grid: ``(N, H', W', 2)`` or ``(N, D', H', W', 3)``: points ``(x, y)`` or ``(x, y, z)``, -1 and 1 being the image's edges.
+        grid: ``(N, H', W', 2)`` or ``(N, D', H', W', 3)``: points ``(x, y)`` or ``(x, y, z)``, -1 and 1 being the
+            image's edges.
         mode: "bilinear" (trilinear for volumes), "nearest", or "bicubic" (images only).
         padding_mode: what lies outside: "zeros", "border" (the nearest edge) or "reflection".
         align_corners: whether -1 and 1 are the corner pixels' centres rather than their outer corners (default False).
@@ -250,7 +256,8 @@ def grid_sample(
         )
     if padding_mode not in PADDINGS:
         raise ValueError(
-            f"nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: '{padding_mode}'"
+            "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: "
+            f"'{padding_mode}'"
         )
     return grid_sampler(input, grid, MODES.index(mode), PADDINGS.index(padding_mode), bool(align_corners))
 
@@ -306,7 +313,8 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
     if len(size) not in (4, 5):
         raise NotImplementedError(
-            f"affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size {size}."
+            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size "
+            f"{size}."
         )
     nd = len(size) - 2
     shape = theta._data.shape

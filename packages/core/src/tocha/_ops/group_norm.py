@@ -1,4 +1,5 @@
-"""The operator that normalises groups of channels, image by image: group norm, and instance norm with groups of one channel."""
+"""The operator that normalises groups of channels, image by image: group norm, and instance norm with groups of one
+channel."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ from .unary import rsqrt
 
 
 class Images:
-    """A raw ``(N, C, *spatial)`` array as ``(N, pixels, C)`` where its memory is channels-last, else as ``(N, C, pixels)``."""
+    """A raw ``(N, C, *spatial)`` array as ``(N, pixels, C)`` where its memory is channels-last, else as
+    ``(N, C, pixels)``."""
 
     def __init__(self, xp: Any, x: Any, groups: int) -> None:
         self.xp, self.groups = xp, groups

@@ -1,4 +1,5 @@
-"""One layer of GRU (https://arxiv.org/abs/1406.1078) or of a plain recurrent network over a sequence, in one direction."""
+"""One layer of GRU (https://arxiv.org/abs/1406.1078) or of a plain recurrent network over a sequence, in one
+direction."""
 
 from __future__ import annotations
 
@@ -59,8 +60,8 @@ def _gru_infer(x: Any, h0: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, size
 
 
 def _gru_backward_kernel(
-    xp: Any, x: Any, h0: Any, w_ih: Any, w_hh: Any, y: Any, gates: Any, memory: Any, gy: Any, gh: Any, sizes: Sizes, reverse: bool,
-    need_x: bool,
+    xp: Any, x: Any, h0: Any, w_ih: Any, w_hh: Any, y: Any, gates: Any, memory: Any, gy: Any, gh: Any, sizes: Sizes,
+    reverse: bool, need_x: bool,
 ) -> tuple:  # fmt: skip
     rows, (batch, hidden), d, shape = rows_of(x), h0.shape, x.dtype, x.shape
     total = rows.shape[0]
@@ -107,7 +108,7 @@ def _gru_rule(n: Any, g: Any) -> tuple:
     *inputs, y = n.saved
     sizes, reverse = n.attrs
     if is_recorded(g):
-        return through(lambda *again: gru_by_steps(*again, sizes, reverse), tuple(inputs), n.edges, g)
+        return through(lambda *again: gru_by_steps(*again, sizes=sizes, reverse=reverse), tuple(inputs), n.edges, g)
     x, h0, w_ih, w_hh, b_ih, _ = inputs
     out = gru_backward(x, h0, w_ih, w_hh, y, *n.aux, g.get(0), g.get(1), sizes, reverse, n.edges[0] is not None)
     return (*out[:4], None, None) if b_ih is None else tuple(out)
@@ -138,7 +139,7 @@ def gru_by_steps(
         new = tanh(gates[:, 2 * hidden :] + r * s[:, 2 * hidden :])
         return (new + z * (h - new),)
 
-    return run_by_steps(cell, linear(x, w_ih, b_ih), (h0,), sizes, reverse)  # type: ignore[return-value]
+    return run_by_steps(cell, linear(x, w_ih, b_ih), (h0,), sizes, reverse)
 
 
 # ---------------------------------------------------------------- plain recurrent network
@@ -175,8 +176,8 @@ def _rnn_infer(x: Any, h0: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, size
 
 
 def _rnn_backward_kernel(
-    xp: Any, x: Any, h0: Any, w_ih: Any, w_hh: Any, y: Any, gy: Any, gh: Any, sizes: Sizes, reverse: bool, nonlinearity: str,
-    need_x: bool,
+    xp: Any, x: Any, h0: Any, w_ih: Any, w_hh: Any, y: Any, gy: Any, gh: Any, sizes: Sizes, reverse: bool,
+    nonlinearity: str, need_x: bool,
 ) -> tuple:  # fmt: skip
     rows, shape = rows_of(x), x.shape
     total = rows.shape[0]
@@ -235,4 +236,4 @@ def rnn_by_steps(
     def cell(gates: Any, h: Any) -> tuple:
         return (squash(gates + linear(h, w_hh, b_hh)),)
 
-    return run_by_steps(cell, linear(x, w_ih, b_ih), (h0,), sizes, reverse)  # type: ignore[return-value]
+    return run_by_steps(cell, linear(x, w_ih, b_ih), (h0,), sizes, reverse)

@@ -6,6 +6,7 @@ remain index the dimensions of that view.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,7 @@ def slice_pad_kernel(xp: Any, g: Any, shape: tuple, index: tuple) -> Any:
     return out
 
 
-slice_pad = operator(
+slice_pad: Callable = operator(
     "slice_pad",
     slice_pad_kernel,
     lambda n, g: (slice_index(g, n.attrs[1]),),
@@ -231,12 +232,11 @@ def split_index(x: Tensor, index: Any) -> tuple[Tensor, tuple[int, ...], list[Te
     basic: list = []
     left: list[tuple[int, Tensor]] = []
     out_dim = dim = 0
-    seen_ellipsis = False
     for i in items:
         if i is Ellipsis:
             rest = ndim - consumed
             basic += [slice(None)] * rest
-            out_dim, dim, seen_ellipsis = out_dim + rest, dim + rest, True
+            out_dim, dim = out_dim + rest, dim + rest
         elif i is None:
             basic.append(None)
             out_dim += 1
@@ -347,7 +347,8 @@ def getitem(self: Tensor, index: Any) -> Tensor:
         shape = self._data.shape
         if not shape:
             raise IndexError(
-                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number"
+                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
+                "convert a 0-dim tensor to a number"
             )
         n = shape[0]
         if type(n) is int and not -n <= index < n:
@@ -429,10 +430,10 @@ def view_assign(view: Tensor, value: Tensor) -> None:
         write_back(view, value, broadcast=True)
     except ValueError as error:
         raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(value._data.shape)} cannot be broadcast to indexing result of shape "
-            f"{list(view._data.shape)}"
+            f"shape mismatch: value tensor of shape {list(value._data.shape)} cannot be broadcast to indexing result "
+            f"of shape {list(view._data.shape)}"
         ) from error
 
 
-Tensor.__getitem__ = getitem  # type: ignore[attr-defined]
-Tensor.__setitem__ = setitem  # type: ignore[attr-defined]
+Tensor.__getitem__ = getitem
+Tensor.__setitem__ = setitem

@@ -13,8 +13,8 @@ __all__: list[str] = []
 
 # mode -> (the kernel's name, the input's number of dimensions, or 0 for 3 to 5)
 _MODES = {
-    "nearest": ("nearest", 0), "nearest-exact": ("nearest-exact", 0), "linear": ("linear", 3), "bilinear": ("linear", 4),
-    "trilinear": ("linear", 5), "bicubic": ("cubic", 4), "lanczos": ("lanczos", 4),
+    "nearest": ("nearest", 0), "nearest-exact": ("nearest-exact", 0), "linear": ("linear", 3),
+    "bilinear": ("linear", 4), "trilinear": ("linear", 5), "bicubic": ("cubic", 4), "lanczos": ("lanczos", 4),
 }  # fmt: skip
 
 
@@ -33,7 +33,8 @@ def _sizes(input: Tensor, size: Any) -> list:
             raise ValueError(
                 "Input and output must have the same number of spatial dimensions, but got "
                 f"input with spatial dimensions of {list(spatial)} and output size of {size}. "
-                "Please provide input tensor in (N, C, d1, d2, ...,dK) format and output size in (o1, o2, ...,oK) format."
+                "Please provide input tensor in (N, C, d1, d2, ...,dK) format and output size in (o1, o2, ...,oK) "
+                "format."
             )
         if not all([_is_integer(s) for s in size]):
             raise TypeError(
@@ -52,9 +53,9 @@ def _factors(input: Tensor, scale_factor: Any) -> list:
     if isinstance(scale_factor, (tuple, list)):
         if len(scale_factor) != len(spatial):
             raise ValueError(
-                "Input and scale_factor must have the same number of spatial dimensions, but got input with spatial dimensions of "
-                f"{list(spatial)} and scale_factor of shape {scale_factor}. Please provide input tensor in (N, C, d1, d2, ...,dK) "
-                "format and scale_factor in (s1, s2, ...,sK) format."
+                "Input and scale_factor must have the same number of spatial dimensions, but got input with spatial "
+                f"dimensions of {list(spatial)} and scale_factor of shape {scale_factor}. Please provide input tensor "
+                f"in (N, C, d1, d2, ...,dK) format and scale_factor in (s1, s2, ...,sK) format."
             )
         return [float(f) for f in scale_factor]
     return [float(scale_factor)] * len(spatial)
@@ -90,13 +91,15 @@ def interpolate(
         input: 3-D to 5-D, floating, or uint8 images.
         size: a number or one a dimension.
         scale_factor: a number or one a dimension; the size is rounded down.
-        mode: "nearest", "nearest-exact", "area"; "linear" (3-D), "bilinear", "bicubic", "lanczos" (4-D), "trilinear" (5-D).
+        mode: "nearest", "nearest-exact", "area"; "linear" (3-D), "bilinear", "bicubic", "lanczos" (4-D), "trilinear"
+            (5-D).
         align_corners: whether the corner pixels' centres, and not their outer corners, stay where they are.
         recompute_scale_factor: use the ratio of the sizes rather than ``scale_factor`` for the positions.
         antialias: widen the kernel where the image becomes smaller, as Pillow does ("bilinear", "bicubic", "lanczos").
 
     Raises:
-        ValueError: the arguments do not fit together. NotImplementedError: nor the mode the input. RuntimeError: empty sizes.
+        ValueError: the arguments do not fit together. NotImplementedError: nor the mode the input. RuntimeError: empty
+            sizes.
 
     Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.interpolate.html
 
@@ -110,7 +113,8 @@ def interpolate(
     if mode in ("nearest", "area", "nearest-exact"):
         if align_corners is not None:
             raise ValueError(
-                "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
+                "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | "
+                "trilinear"
             )
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
@@ -136,8 +140,8 @@ def interpolate(
     kernel, wanted = _MODES.get(mode, (None, 0))
     if kernel is None or ndim not in (3, 4, 5) or (wanted and ndim != wanted and mode in ("bicubic", "lanczos")):
         raise NotImplementedError(
-            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {ndim}D) for the modes: nearest | linear | bilinear | bicubic "
-            f"| trilinear | lanczos | area | nearest-exact (got {mode})"
+            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {ndim}D) for the modes: nearest | linear | "
+            f"bilinear | bicubic | trilinear | lanczos | area | nearest-exact (got {mode})"
         )
     if wanted and ndim != wanted:
         raise NotImplementedError(f"Got {ndim}D input, but {mode} mode needs {wanted}D input")

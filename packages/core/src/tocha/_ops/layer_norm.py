@@ -1,7 +1,7 @@
 """Operators that normalise rows: layer norm and RMS norm.
 
-A row is one sample's part over the last dimensions. The kernels work on blocks of rows that stay in the cache, in place in
-the result; only the rows' mean and scale are kept for the gradient.
+A row is one sample's part over the last dimensions. The kernels work on blocks of rows that stay in the cache, in place
+in the result; only the rows' mean and scale are kept for the gradient.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ def _rms_rule_raw(xp: Any, n: Any, g: Any) -> tuple:
     dtype = rows.dtype
     w = _flat(weight)
     gx = None if to_x is None else xp.empty(rows.shape, dtype)
-    gw = xp.zeros(length, np.float64)
+    gw = xp.zeros(length, np.complex128 if dtype.kind == "c" else np.float64)
     for part in _blocks(rows):
         g_block = g_rows[part]
         normal = xp.multiply(rows[part], rstd[part, None], out=scratch(xp, "centred", g_block.shape, dtype))

@@ -1,9 +1,9 @@
 """The order of memory behind PyTorch's logical shapes, and scratch memory for kernels.
 
 Kernels over images work in channels-last order: their results have the logical shape ``(N, C, *spatial)`` and keep the
-channels of a pixel side by side in memory, as ``tocha.channels_last`` does. NumPy's elementwise operators keep that order,
-so a network stays in it from its first convolution on. Why: a window's pixels are then copied in long runs, a 1x1
-convolution is one matrix product, and a pool or a norm is a loop over contiguous rows.
+channels of a pixel side by side in memory, as ``tocha.channels_last`` does. NumPy's elementwise operators keep that
+order, so a network stays in it from its first convolution on. Why: a window's pixels are then copied in long runs, a
+1x1 convolution is one matrix product, and a pool or a norm is a loop over contiguous rows.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def channels_are_dense(x: Any) -> bool:
 
 
 def dense_last(xp: Any, x: Any) -> Any:
-    """A raw ``(N, C, *spatial)`` array as a contiguous ``(N, *spatial, C)``: a view where it is in that order, else a copy."""
+    """A raw ``(N, C, *spatial)`` array as a contiguous ``(N, *spatial, C)``: a view where it is in that order, else a
+    copy."""
     return xp.ascontiguousarray(to_last(x))
 
 
@@ -68,7 +69,8 @@ def scratch(xp: Any, role: str, shape: tuple, dtype: Any) -> Any:
 
 
 def padded_region(x: Any, starts: tuple, ends: tuple, out: Any) -> None:
-    """Copy the region ``[starts, ends)`` of the dimensions from 1 on to ``out``; elements outside of ``x`` are left alone."""
+    """Copy the region ``[starts, ends)`` of the dimensions from 1 on to ``out``; elements outside of ``x`` are left
+    alone."""
     source: list = [slice(None)]
     target: list = [slice(None)]
     for size, start, end in zip(x.shape[1:], starts, ends):

@@ -10,7 +10,8 @@ from .._core.families import binary, inplace_method, method, unary
 from .._core.inplace import store
 from .._core.tensor import Tensor
 
-__all__ = ["bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "isfinite", "isinf", "isnan",
+__all__ = ["bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
+           "isfinite", "isinf", "isnan",
            "isneginf", "isposinf", "logical_and", "logical_not", "logical_or", "logical_xor", "signbit"]  # fmt: skip
 
 

@@ -45,7 +45,8 @@ def pointwise_loss(
         if reduction == "mean":
             g = g / product(x.shape)
         ex, et = n.edges
-        gx = gt = None
+        gx: Any = None
+        gt: Any = None
         if ex is not None or (et is not None and target_slope is None):
             gx = slope(x, t, *numbers) * g
         if et is not None:

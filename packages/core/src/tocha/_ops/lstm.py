@@ -80,8 +80,8 @@ def _infer(
 
 
 def _backward_kernel(
-    xp: Any, x: Any, h0: Any, c0: Any, w_ih: Any, w_hh: Any, w_hr: Any, y: Any, gates: Any, cells: Any, squashed: Any, gy: Any,
-    gh: Any, gc: Any, sizes: Sizes, reverse: bool, need_x: bool,
+    xp: Any, x: Any, h0: Any, c0: Any, w_ih: Any, w_hh: Any, w_hr: Any, y: Any, gates: Any, cells: Any, squashed: Any,
+    gy: Any, gh: Any, gc: Any, sizes: Sizes, reverse: bool, need_x: bool,
 ) -> tuple:  # fmt: skip
     rows, hidden, batch, d = rows_of(x), c0.shape[-1], c0.shape[0], x.dtype
     shape = x.shape
@@ -137,7 +137,7 @@ def _rule(n: Any, g: Any) -> tuple:
     *inputs, y = n.saved
     sizes, reverse = n.attrs
     if is_recorded(g):
-        return through(lambda *again: lstm_by_steps(*again, sizes, reverse), tuple(inputs), n.edges, g)
+        return through(lambda *again: lstm_by_steps(*again, sizes=sizes, reverse=reverse), tuple(inputs), n.edges, g)
     x, h0, c0, w_ih, w_hh, b_ih, _, w_hr = inputs
     out = lstm_backward(
         x, h0, c0, w_ih, w_hh, w_hr, y, *n.aux, g.get(0), g.get(1), g.get(2), sizes, reverse, n.edges[0] is not None
@@ -173,4 +173,4 @@ def lstm_by_steps(
         h = sigmoid(o) * tanh(c)
         return h if w_hr is None else linear(h, w_hr), c
 
-    return run_by_steps(cell, linear(x, w_ih, b_ih), (h0, c0), sizes, reverse)  # type: ignore[return-value]
+    return run_by_steps(cell, linear(x, w_ih, b_ih), (h0, c0), sizes, reverse)

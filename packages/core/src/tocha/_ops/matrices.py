@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import linalg
 from .._core import arrays
-from .._core.families import method
+from .._core.families import attribute, method
 from .._core.inplace import store
 from .._core.return_types import named
 from .._core.tensor import Tensor, wrap
@@ -16,9 +16,10 @@ from . import decompositions as ops
 from .contraction import matmul
 from .movement import transpose
 
-__all__ = ["adjoint", "cholesky", "cholesky_inverse", "cholesky_solve", "det", "frobenius_norm", "geqrf", "inverse", "logdet", "lu", "lu_solve", "lu_unpack",
-           "matrix_exp", "matrix_power", "norm", "nuclear_norm", "orgqr", "ormqr", "pca_lowrank", "pinverse", "qr", "slogdet", "svd", "svd_lowrank",
-           "triangular_solve"]  # fmt: skip
+__all__ = ["adjoint", "cholesky", "cholesky_inverse", "cholesky_solve", "det", "frobenius_norm", "geqrf", "inverse",
+           "logdet", "lu", "lu_solve", "lu_unpack",
+           "matrix_exp", "matrix_power", "norm", "nuclear_norm", "orgqr", "ormqr", "pca_lowrank", "pinverse", "qr",
+           "slogdet", "svd", "svd_lowrank", "triangular_solve"]  # fmt: skip
 
 svd_result, qr_result = named("svd", "U", "S", "V"), named("qr", "Q", "R")
 geqrf_result, triangular_result = (
@@ -64,8 +65,8 @@ def triangular_solve(
     b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False, *, out: Any = None
 ) -> Any:
     """``(solution, A)`` of a triangular system; see ``linalg.solve_triangular``."""
-    a = A.mT if transpose else A  # type: ignore[attr-defined]
-    return _out(triangular_result(ops.triangular_op(a, b, upper != transpose, unitriangular), A.clone()), out)  # type: ignore[attr-defined]
+    a = A.mT if transpose else A
+    return _out(triangular_result(ops.triangular_op(a, b, upper != transpose, unitriangular), A.clone()), out)
 
 
 def logdet(input: Tensor) -> Tensor:
@@ -123,12 +124,12 @@ def lu_unpack(
 
     rows, columns = LU_data._data.shape[-2:]
     k = min(rows, columns)
-    empty = LU_data.new_empty((0,))  # type: ignore[attr-defined]
+    empty = LU_data.new_empty((0,))
     lower = upper = p = empty
     if unpack_data:
         unit = tocha.eye(rows, k, dtype=LU_data.dtype, device=LU_data.device)
-        lower = LU_data[..., :, :k].tril(-1) + unit  # type: ignore[index]
-        upper = LU_data[..., :k, :].triu()  # type: ignore[index]
+        lower = LU_data[..., :, :k].tril(-1) + unit
+        upper = LU_data[..., :k, :].triu()
     if unpack_pivots:
         p = permutation(LU_pivots, rows, LU_data)
     return _out(lu_unpack_result(p, lower, upper), out)
@@ -165,7 +166,7 @@ def ormqr(
     x = other
     for i in order:
         v = reflector(input, i)
-        t = tau[..., i].unsqueeze(-1).unsqueeze(-1)  # type: ignore[index]
+        t = tau[..., i].unsqueeze(-1).unsqueeze(-1)
         if transpose:
             t = t.conj()
         x = x - t * matmul(v, matmul(v.mH, x)) if left else x - t * matmul(matmul(x, v), v.mH)
@@ -207,7 +208,7 @@ def _range_basis(A: Tensor, q: int, niter: int, M: Tensor | None) -> Tensor:
 
     x = tocha.randn(A._data.shape[-1], q, dtype=A.dtype, device=A.device)
     product = lambda t: matmul(A, t) if M is None else matmul(A, t) - matmul(M, t)  # noqa: E731
-    back = lambda t: matmul(A.mH, t) if M is None else matmul(A.mH, t) - matmul(M.mH, t)  # type: ignore[attr-defined]  # noqa: E731
+    back = lambda t: matmul(A.mH, t) if M is None else matmul(A.mH, t) - matmul(M.mH, t)  # noqa: E731
     basis = linalg.qr(product(x)).Q
     for _ in range(niter):
         basis = linalg.qr(back(basis)).Q
@@ -219,9 +220,9 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
     """About the ``q`` largest singular values and vectors ``(U, S, V)``, by random projections."""
     rows, columns = A._data.shape[-2:]
     q = 6 if q is None else q
-    shifted = A if M is None else A - M.broadcast_to(A._data.shape)  # type: ignore[attr-defined]
+    shifted = A if M is None else A - M.broadcast_to(A._data.shape)
     if rows < columns:
-        v, s, u = svd_lowrank(shifted.mH, q, niter)  # type: ignore[attr-defined]
+        v, s, u = svd_lowrank(shifted.mH, q, niter)
         return u, s, v
     basis = _range_basis(shifted, q, 2 if niter is None else niter, None)
     u, s, vh = linalg.svd(matmul(basis.mH, shifted), False)
@@ -235,11 +236,11 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
         q = min(6, rows, columns)
     elif not 0 <= q <= min(rows, columns):
         raise ValueError(f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(rows, columns)}")
-    return svd_lowrank(A - A.mean(-2, keepdim=True) if center else A, q, niter)  # type: ignore[attr-defined]
+    return svd_lowrank(A - A.mean(-2, keepdim=True) if center else A, q, niter)
 
 
-for _fn in (adjoint, cholesky, cholesky_inverse, cholesky_solve, det, geqrf, inverse, logdet, lu_solve, matrix_exp, matrix_power, norm, orgqr, ormqr,
-            pinverse, qr, slogdet, svd, triangular_solve):  # fmt: skip
+for _fn in (adjoint, cholesky, cholesky_inverse, cholesky_solve, det, geqrf, inverse, logdet, lu_solve, matrix_exp,
+            matrix_power, norm, orgqr, ormqr, pinverse, qr, slogdet, svd, triangular_solve):  # fmt: skip
     method(_fn)
 method(inverse, "inverse")
 
@@ -249,8 +250,8 @@ def _hermitian(self: Tensor) -> Tensor:
         raise RuntimeError(
             f"tensor.H is only supported on matrices (2-D tensors). Got {len(self._data.shape)}-D tensor."
         )
-    return adjoint(self) if self._data.shape else self.conj()  # type: ignore[attr-defined]
+    return adjoint(self) if self._data.shape else self.conj()
 
 
-Tensor.H = property(_hermitian)  # type: ignore[attr-defined]
-Tensor.mH = property(adjoint)  # type: ignore[attr-defined]
+attribute("H", _hermitian)
+attribute("mH", adjoint)

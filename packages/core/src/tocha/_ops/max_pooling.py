@@ -1,13 +1,13 @@
 """Operators of max pooling: the maximum over windows, its gradient, and where the maximum is.
 
-No array of indices is kept for the gradient: a window's maximum is found again by comparing, the first one in reading order
-winning as in PyTorch. Taps that fall into the padding are left out, so nothing is padded.
+No array of indices is kept for the gradient: a window's maximum is found again by comparing, the first one in reading
+order winning as in PyTorch. Taps that fall into the padding are left out, so nothing is padded.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -81,7 +81,8 @@ def _max_kernel(xp: Any, x: Any, kernel: tuple, stride: tuple, padding: tuple, d
 
 
 def _matches(xp: Any, x: Any, y: Any, attrs: tuple) -> Iterator[tuple[tuple, tuple, Any]]:
-    """Tap by tap ``(outputs, inputs, whether the maximum of those outputs is this tap)`` for raw channels-last views."""
+    """Tap by tap ``(outputs, inputs, whether the maximum of those outputs is this tap)`` for raw channels-last
+    views."""
     kernel, stride, padding, dilation = attrs
     per_dim = [
         taps(n, o, *numbers) for n, o, *numbers in zip(x.shape[1:-1], y.shape[1:-1], kernel, stride, padding, dilation)
@@ -165,7 +166,7 @@ max_pool_backward = operator(
     save=(1, 2),
     linear=True,
 )
-_max_pool_pick = operator(
+_max_pool_pick: Callable = operator(
     "max_pool_pick",
     _pick_kernel,
     lambda n, g: (max_pool_backward(g, *n.saved, *n.attrs), None, None),

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .._core.broadcast import operators, reduce_to, same_shape
-from .._core.families import method, operator
+from .._core.families import attribute, method, operator
 from .._core.tensor import Tensor
 from .dims import product, sizes_of, wrap_dim
 
-__all__ = ["broadcast_to", "cat", "concat", "concatenate", "flatten", "permute", "reshape", "squeeze", "stack", "swapaxes", "swapdims", "t",
-           "transpose", "unsqueeze"]  # fmt: skip
+__all__ = ["broadcast_to", "cat", "concat", "concatenate", "flatten", "permute", "reshape", "squeeze", "stack",
+           "swapaxes", "swapdims", "t", "transpose", "unsqueeze"]  # fmt: skip
 
 ndarray = np.ndarray
 
 # ---------------------------------------------------------------- primitives
 
-_view = operator(
+_view: Callable = operator(
     "view",
     lambda xp, x, shape: x.reshape(shape),
     lambda n, g: (_view(g, n.shape),),
@@ -52,7 +52,7 @@ def _inverse(order: Sequence[int]) -> tuple[int, ...]:
     return tuple(out)
 
 
-permute_dims = operator(
+permute_dims: Callable = operator(
     "permute",
     lambda xp, x, order: x.transpose(order),
     lambda n, g: (permute_dims(g, _inverse(n.attrs[0])),),
@@ -88,7 +88,7 @@ cat_op = operator(
     linear=True,
 )
 
-flip_op = operator(
+flip_op: Callable = operator(
     "flip",
     lambda xp, x, dims: xp.flip(x, dims).copy(),
     lambda n, g: (flip_op(g, *n.attrs),),
@@ -120,7 +120,8 @@ def infer_size(shape: tuple, numel: Any) -> tuple:
     if type(known) is int and known == 0:
         if numel == 0:
             raise RuntimeError(
-                f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension size -1 can be any value and is ambiguous"
+                f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension size "
+                "-1 can be any value and is ambiguous"
             )
         raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
     if numel % known != 0:
@@ -175,7 +176,8 @@ def expanded_size(shape: tuple, size: tuple) -> tuple:
     extra = len(size) - len(shape)
     if extra < 0:
         raise RuntimeError(
-            f"expand: the number of sizes provided ({len(size)}) must be greater or equal to the number of dimensions in the tensor ({len(shape)})"
+            f"expand: the number of sizes provided ({len(size)}) must be greater or equal to the number of dimensions "
+            f"in the tensor ({len(shape)})"
         )
     out = []
     for i, s in enumerate(size):
@@ -189,8 +191,8 @@ def expanded_size(shape: tuple, size: tuple) -> tuple:
             have = shape[i - extra]
             if not (type(have) is int and have == 1) and have is not s and have != s:
                 raise RuntimeError(
-                    f"The expanded size of the tensor ({s}) must match the existing size ({have}) at non-singleton dimension {i}.  "
-                    f"Target sizes: {list(size)}.  Tensor sizes: {list(shape)}"
+                    f"The expanded size of the tensor ({s}) must match the existing size ({have}) at non-singleton "
+                    f"dimension {i}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}"
                 )
         out.append(s)
     return tuple(out)
@@ -207,8 +209,9 @@ def permute(input: Tensor, *dims: Any) -> Tensor:
     ndim = len(input._data.shape)
     if len(order) != ndim:
         raise RuntimeError(
-            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of "
-            f"dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = {len(order)}".replace("(sparse_coo)", "")
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+            f"ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = "
+            f"{len(order)}".replace("(sparse_coo)", "")
         )
     order = tuple([wrap_dim(d, ndim) for d in order])
     if len(set(order)) != ndim:
@@ -308,7 +311,8 @@ def cat(tensors: Any, dim: Any = 0, *, out: Any = None, axis: Any = None) -> Ten
         for d, (p, q) in enumerate(zip(first, shape)):
             if d != dim and p is not q and p != q:
                 raise RuntimeError(
-                    f"Sizes of tensors must match except in dimension {dim}. Expected size {p} but got size {q} for tensor number {i} in the list."
+                    f"Sizes of tensors must match except in dimension {dim}. Expected size {p} but got size {q} for "
+                    f"tensor number {i} in the list."
                 )
     result = cat_op(real, dim, tuple([x._data.shape[dim] for x in real]))
     return result if out is None else store(out, result)
@@ -326,7 +330,8 @@ def stack(tensors: Any, dim: int = 0, *, out: Any = None) -> Tensor:
     for i, x in enumerate(tensors):
         if not same_shape(x._data.shape, shape):
             raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and {list(x._data.shape)} at entry {i}"
+                f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and "
+                f"{list(x._data.shape)} at entry {i}"
             )
     return cat([unsqueeze(x, dim) for x in tensors], wrap_dim(dim, len(shape) + 1), out=out)
 
@@ -348,5 +353,5 @@ def _matrix_transposed(self: Tensor) -> Tensor:
     return transpose(self, -2, -1)
 
 
-Tensor.T = property(_transposed)  # type: ignore[attr-defined]
-Tensor.mT = property(_matrix_transposed)  # type: ignore[attr-defined]
+attribute("T", _transposed)
+attribute("mT", _matrix_transposed)

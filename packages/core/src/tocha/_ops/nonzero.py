@@ -1,4 +1,5 @@
-"""Where elements are: nonzero and argwhere. Their shapes depend on the values, so that a trace gives them a size of their own."""
+"""Where elements are: nonzero and argwhere. Their shapes depend on the values, so that a trace gives them a size of
+their own."""
 
 from __future__ import annotations
 

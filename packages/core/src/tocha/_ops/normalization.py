@@ -44,8 +44,8 @@ def batch_norm(
     Args:
         input: ``(N, C, *)``, floating.
         weight, bias: ``(C,)``, or None.
-        running_mean, running_var: ``(C,)``: the statistics where ``training`` is False; else they are updated in place, the
-            variance with the unbiased estimate.
+        running_mean, running_var: ``(C,)``: the statistics where ``training`` is False; else they are updated in place,
+            the variance with the unbiased estimate.
         momentum: the weight of the new statistics in the update.
         eps: added to the variance.
 
@@ -128,7 +128,8 @@ def _check_normalized(name: str, input: Any, normalized_shape: Any, weight: Any,
     """The number of dimensions to normalise."""
     if not isinstance(normalized_shape, (tuple, list)):
         raise TypeError(
-            f"{name}(): argument 'normalized_shape' (position 2) must be tuple of ints, not {type(normalized_shape).__name__}"
+            f"{name}(): argument 'normalized_shape' (position 2) must be tuple of ints, not "
+            f"{type(normalized_shape).__name__}"
         )
     if not isinstance(input, Tensor):
         raise expected_tensor(name, 1, input)
@@ -136,18 +137,21 @@ def _check_normalized(name: str, input: Any, normalized_shape: Any, weight: Any,
     normal = list(normalized_shape)
     if not ndim:
         raise RuntimeError(
-            f"Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got normalized_shape = {normal}"
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+            f"normalized_shape = {normal}"
         )
     for what, t in (("weight", weight), ("bias", bias)):
         if t is not None and tuple(t._data.shape) != tuple(normalized_shape):
             raise RuntimeError(
-                f"Expected {what} to be of same shape as normalized_shape, but got {what} of shape {list(t._data.shape)} and normalized_shape = {normal}"
+                f"Expected {what} to be of same shape as normalized_shape, but got {what} of shape "
+                f"{list(t._data.shape)} and normalized_shape = {normal}"
             )
     shape = input._data.shape
     if len(shape) < ndim or any([a is not b and a != b for a, b in zip(shape[len(shape) - ndim :], normalized_shape)]):
         inside = ", ".join(map(str, normal))
         raise RuntimeError(
-            f"Given normalized_shape={normal}, expected input with shape [*{star}{inside}], but got input of size{list(shape)}"
+            f"Given normalized_shape={normal}, expected input with shape [*{star}{inside}], but got input of "
+            f"size{list(shape)}"
         )
     return ndim
 
@@ -195,7 +199,8 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
     Source: https://arxiv.org/abs/1910.07467 and https://docs.pytorch.org/docs/2.13/generated/torch.nn.RMSNorm.html
     """
     ndim = _check_normalized("rms_norm", input, normalized_shape, weight, None, "")
-    _check_floating("rms_norm", input)
+    if input._data.dtype.kind != "c":
+        _check_floating("rms_norm", input)
     if eps is None:
         eps = dtypes.finfo(dtypes.float32 if input._data.dtype.itemsize == 2 else input.dtype).eps
     if weight is not None and weight._data.dtype != input._data.dtype and input._data.dtype.itemsize != 2:
@@ -228,13 +233,14 @@ def group_norm(
     channels = shape[1]
     if channels % num_groups:
         raise RuntimeError(
-            f"Expected number of channels in input to be divisible by num_groups, but got input of shape {list(shape)} and num_groups={num_groups}"
+            f"Expected number of channels in input to be divisible by num_groups, but got input of shape {list(shape)} "
+            f"and num_groups={num_groups}"
         )
     for what, t in (("weight", weight), ("bias", bias)):
         if t is not None and (len(t._data.shape) != 1 or t._data.shape[0] != channels):
             raise RuntimeError(
-                f"Expected {what} to be a vector of size equal to the number of channels in input, but got {what} of shape "
-                f"{list(t._data.shape)} and input of shape {list(shape)}"
+                f"Expected {what} to be a vector of size equal to the number of channels in input, but got {what} of "
+                f"shape {list(t._data.shape)} and input of shape {list(shape)}"
             )
     _check_floating("GroupNormKernelImpl", input)
     _check_parameter_dtypes(input, (weight, bias))

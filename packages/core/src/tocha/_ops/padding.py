@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-
 
 from .._core.broadcast import operators
 from .._core.families import operator
@@ -42,7 +42,7 @@ def _constant_kernel(xp: Any, x: Any, pads: tuple, value: Any) -> Any:
     return out
 
 
-constant_pad = operator(
+constant_pad: Callable = operator(
     "constant_pad",
     _constant_kernel,
     lambda n, g: (constant_pad(g, tuple([-p for p in n.attrs[0]]), 0.0),),
@@ -123,7 +123,7 @@ border_pad = operator(
     save=(0,),
     linear=True,
 )
-_border_pad_backward = operator(
+_border_pad_backward: Callable = operator(
     "border_pad_backward",
     _border_backward_kernel,
     lambda n, c: (border_pad(c, n.attrs[0], n.attrs[1]),),
@@ -140,7 +140,8 @@ def _checked_pads(pad: Any, ndim: int) -> tuple:
     for i, p in enumerate(pad):
         if isinstance(p, (bool, float)) or not (hasattr(p, "__index__") or hasattr(p, "scalar_category")):
             raise TypeError(
-                f"pad(): argument 'pad' (position 2) must be tuple of ints, but found element of type {type(p).__name__} at pos {i}"
+                "pad(): argument 'pad' (position 2) must be tuple of ints, but found element of type "
+                f"{type(p).__name__} at pos {i}"
             )
     if len(pad) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
@@ -153,7 +154,8 @@ def _checked_pads(pad: Any, ndim: int) -> tuple:
 
 
 def constant_pad_nd(input: Tensor, pad: Any, value: Any = 0) -> Tensor:
-    """``input`` with ``value`` added before and after; ``pad`` is ``(low, high)`` of the last dimension, then of the one before …
+    """``input`` with ``value`` added before and after; ``pad`` is ``(low, high)`` of the last dimension, then of the
+    one before …
 
     Negative numbers cut off.
 
@@ -184,8 +186,8 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
 
     Args:
         pad: ``(low, high)`` of the last dimension, then of the one before …; negative numbers cut off.
-        mode: "constant"; or, for the last one, two or three dimensions of inputs with channels, "reflect" (without the edge),
-            "replicate" (the edge) or "circular".
+        mode: "constant"; or, for the last one, two or three dimensions of inputs with channels, "reflect" (without the
+            edge), "replicate" (the edge) or "circular".
         value: the constant (default 0).
 
     Raises:
@@ -225,16 +227,16 @@ def _check_border(shape: Any, pads: tuple, mode: str, nd: int) -> None:
         return
     if any([type(n) is int and n == 0 for n in shape[len(shape) - nd - 1 :]]):
         raise RuntimeError(
-            f"Expected {nd + 1}D or {nd + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, "
-            f"but got: {list(shape)}"
+            f"Expected {nd + 1}D or {nd + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero "
+            f"dimensions for input, but got: {list(shape)}"
         )
     for axis, (low, high) in enumerate(_pairs(pads, len(shape))):
         if not low and not high:
             continue
         if mode == "reflect" and (low >= shape[axis] or high >= shape[axis]):
             raise RuntimeError(
-                f"Argument #4: Padding size should be less than the corresponding input dimension, but got: padding ({low}, {high}) at "
-                f"dimension {axis} of input {list(shape)}"
+                "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
+                f"({low}, {high}) at dimension {axis} of input {list(shape)}"
             )
         if shape[axis] + low + high < 0:
             raise RuntimeError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from .._core.families import binary, half_as_float, inplace_method, method
@@ -10,8 +11,8 @@ from .constants import ones_as, zeros_as
 from .ternary import where
 from .unary import exp, log
 
-__all__ = ["arctan2", "atan2", "copysign", "fmax", "fmin", "gcd", "heaviside", "hypot", "lcm", "ldexp", "logaddexp", "logaddexp2",
-           "maximum", "minimum", "nextafter", "xlogy"]  # fmt: skip
+__all__ = ["arctan2", "atan2", "copysign", "fmax", "fmin", "gcd", "heaviside", "hypot", "lcm", "ldexp", "logaddexp",
+           "logaddexp2", "maximum", "minimum", "nextafter", "xlogy"]  # fmt: skip
 
 
 def _halved(g: Any, chosen: Any, equal: Any) -> Any:
@@ -77,15 +78,19 @@ atan2 = binary(
     ("xy", "xy"),
     result="float",
 )
-hypot = binary(
+hypot: Callable = binary(
     "hypot",
     half_as_float(lambda xp, x, y: xp.hypot(x, y)),
     lambda g, x, y: g * (x / hypot(x, y)),
     lambda g, x, y: g * (y / hypot(x, y)),
     ("xy", "xy"),
 )
-copysign = binary(
-    "copysign", lambda xp, x, y: xp.copysign(x, y), lambda g, x, y: where(x == 0, zeros_as(g), g * (copysign(x, y) / where(x == 0, ones_as(x), x))), lambda g, x, y: zeros_as(g),
+copysign: Callable = binary(
+    "copysign", lambda xp, x, y: xp.copysign(x, y), lambda g, x, y: where(x == 0, zeros_as(g),
+                                                                          g * (copysign(x, y) / where(x == 0,
+                                                                                                      ones_as(x), x))),
+                                                                                                      lambda g, x,
+                                                                                                      y: zeros_as(g),
     ("xy", ""), result="float",
 )  # fmt: skip
 nextafter = binary("nextafter", lambda xp, x, y: xp.nextafter(x, y), lambda g, x, y: g, lambda g, x, y: zeros_as(g))
@@ -108,8 +113,9 @@ logaddexp = binary(
     inplace=False,
 )
 logaddexp2 = binary(
-    "logaddexp2", half_as_float(lambda xp, x, y: xp.logaddexp2(x, y)), lambda g, x, y: g / (exp((y - x) * math.log(2)) + 1),
-    lambda g, x, y: g / (exp((x - y) * math.log(2)) + 1), ("xy", "xy"), inplace=False,
+    "logaddexp2", half_as_float(lambda xp, x, y: xp.logaddexp2(x, y)), lambda g, x,
+    y: g / (exp((y - x) * math.log(2)) + 1), lambda g, x, y: g / (exp((x - y) * math.log(2)) + 1), ("xy", "xy"),
+    inplace=False,
 )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ pick_pixels = operator(
     save=(0, 1),
     linear=True,
 )
-_put_pixels = operator(
+_put_pixels: Callable = operator(
     "put_pixels",
     _put_kernel,
     lambda n, c: (pick_pixels(c, n.saved[0]), None),

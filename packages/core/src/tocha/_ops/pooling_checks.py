@@ -47,7 +47,8 @@ def check_dimensions(name: str, input: Tensor, nd: int) -> None:
     if len(shape) not in (nd + 1, nd + 2) or any([type(n) is int and n == 0 for n in shape[len(shape) - nd - 1 :]]):
         lead = f"{name}: " if nd == 1 else ""
         raise RuntimeError(
-            f"{lead}Expected {nd + 1}D or {nd + 2}D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(shape)}"
+            f"{lead}Expected {nd + 1}D or {nd + 2}D (batch mode) tensor with optional 0 dim batch size for input, but "
+            f"got:{list(shape)}"
         )
 
 
@@ -93,7 +94,8 @@ def window_arguments(
             raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
         if p > ((k - 1) * d + 1) // 2:
             raise RuntimeError(
-                f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={d}"
+                f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and "
+                f"dilation={d}"
             )
     shape = input._data.shape
     outs = [
@@ -118,7 +120,8 @@ def _check_one(kernel: int, stride: int, padding: int, dilation: int) -> None:
         raise RuntimeError(f"max_pool1d() padding must be non-negative, but got {padding}")
     if padding > kernel // 2:
         raise RuntimeError(
-            f"max_pool1d() padding should be at most half of kernel size, but got padding={padding} and kernel_size={kernel}"
+            f"max_pool1d() padding should be at most half of kernel size, but got padding={padding} and "
+            f"kernel_size={kernel}"
         )
 
 

@@ -78,7 +78,7 @@ def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
         else:
             result = _power(input, exponent)
     elif isinstance(input, Tensor) and isinstance(exponent, bool) and input._data.dtype.kind == "b":
-        result = input | (not exponent)  # type: ignore[operator]
+        result = input | (not exponent)
     else:
         result = _power(input, exponent)
     return result if out is None else store(out, result)
@@ -98,10 +98,10 @@ def _special(a: Any, b: Any) -> Any:
 
 def float_power(input: Any, exponent: Any, *, out: Any = None) -> Any:
     """The power computed in float64, or in complex128 where an operand is complex."""
-    values = [v for v in (input, exponent)]
+    values = [input, exponent]
     is_complex = any((v._data.dtype.kind == "c") if isinstance(v, Tensor) else isinstance(v, complex) for v in values)
     d = dtypes.complex128 if is_complex else dtypes.float64
-    a, b = [v.to(d) if isinstance(v, Tensor) else v for v in values]  # type: ignore[attr-defined]
+    a, b = [v.to(d) if isinstance(v, Tensor) else v for v in values]
     result = pow(a, b)
     return result if out is None else store(out, result)
 
@@ -111,7 +111,8 @@ def _float_power_(self: Tensor, exponent: Any) -> Tensor:
     wanted = "complex128" if self._data.dtype.kind == "c" or isinstance(exponent, complex) else "float64"
     if self._data.dtype.name != wanted:
         raise RuntimeError(
-            f"the base given to float_power_ has dtype {self.dtype} but the operation's result requires dtype tocha.{wanted}"
+            f"the base given to float_power_ has dtype {self.dtype} but the operation's result requires dtype "
+            f"tocha.{wanted}"
         )
     return pow_(self, exponent)
 

@@ -13,8 +13,8 @@ from .contraction import bmm, matmul, mm
 from .dims import product, wrap_dim
 from .movement import permute, reshape, unsqueeze
 
-__all__ = ["addbmm", "addmm", "addmv", "addr", "baddbmm", "chain_matmul", "cross", "dot", "ger", "inner", "kron", "mv", "outer", "tensordot",
-           "trace", "vdot"]  # fmt: skip
+__all__ = ["addbmm", "addmm", "addmv", "addr", "baddbmm", "chain_matmul", "cross", "dot", "ger", "inner", "kron", "mv",
+           "outer", "tensordot", "trace", "vdot"]  # fmt: skip
 
 
 def _out(result: Tensor, out: Any) -> Tensor:
@@ -92,7 +92,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any
     """``beta * input + alpha * outer(vec1, vec2)``."""
     product_ = outer(vec1, vec2)
     if input._data.dtype.kind == "b":
-        result = (input & bool(beta)) | (product_ & bool(alpha))  # type: ignore[operator]
+        result = (input & bool(beta)) | (product_ & bool(alpha))
         return _out(result, out)
     return _out(_combined(input, product_, beta, alpha), out)
 
@@ -135,7 +135,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Any = None) -> Tensor:
     """Sums of products over the last ``dims`` dimensions of ``a`` and the first of ``b``, or over the given pairs."""
     na, nb = len(a._data.shape), len(b._data.shape)
     if isinstance(dims, Tensor):
-        dims = dims.tolist()  # type: ignore[attr-defined]
+        dims = dims.tolist()
     if isinstance(dims, int):
         if dims < 0:
             raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
@@ -150,12 +150,13 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Any = None) -> Tensor:
     for p, q in zip(over_a, over_b):
         if a._data.shape[p] != b._data.shape[q]:
             if a._data.shape[p] == 1:
-                b = b.sum(q, keepdim=True)  # type: ignore[attr-defined]
+                b = b.sum(q, keepdim=True)
             elif b._data.shape[q] == 1:
-                a = a.sum(p, keepdim=True)  # type: ignore[attr-defined]
+                a = a.sum(p, keepdim=True)
             else:
                 raise RuntimeError(
-                    f"contracted dimensions need to match, but first has size {a._data.shape[p]} in dim {p} and second has size {b._data.shape[q]} in dim {q}"
+                    f"contracted dimensions need to match, but first has size {a._data.shape[p]} in dim {p} and second "
+                    f"has size {b._data.shape[q]} in dim {q}"
                 )
     free_a, free_b = [d for d in range(na) if d not in over_a], [d for d in range(nb) if d not in over_b]
     inner_size = product([a._data.shape[d] for d in over_a])
@@ -189,7 +190,8 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Any = No
     dim = wrap_dim(dim, len(shape))
     if shape[dim] != 3 or input._data.shape[dim - len(shape)] != 3 or other._data.shape[dim - len(shape)] != 3:
         raise RuntimeError(
-            f"linalg.cross: inputs dimension {dim} must have length 3. Got {input._data.shape[dim - len(shape)]} and {other._data.shape[dim - len(shape)]}"
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {input._data.shape[dim - len(shape)]} and "
+            f"{other._data.shape[dim - len(shape)]}"
         )
     a, b = operators["expand"](input, shape), operators["expand"](other, shape)
     return _out(roll(a, -1, dim) * roll(b, -2, dim) - roll(a, -2, dim) * roll(b, -1, dim), out)
@@ -199,7 +201,7 @@ def trace(input: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix."""
     if len(input._data.shape) != 2:
         raise RuntimeError("trace: expected a matrix")
-    return input.diagonal().sum()  # type: ignore[attr-defined]
+    return input.diagonal().sum()
 
 
 for _fn in (dot, vdot, mv, outer, ger, inner, kron, cross, trace):

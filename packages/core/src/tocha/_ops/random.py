@@ -19,11 +19,12 @@ from .._core.inplace import check_writable, store
 from .._core.record import ABSTRACT, Op
 from .._core.tensor import Tensor
 from .._core.views import bump_version
-from .creation import create, finished, resolve_dtype
+from .creation import create, resolve_dtype
 from .dims import sizes_of
+from .from_data import finished
 
-__all__ = ["bernoulli", "binomial", "multinomial", "normal", "poisson", "rand", "rand_like", "randint", "randint_like", "randn",
-           "randn_like", "randperm"]  # fmt: skip
+__all__ = ["bernoulli", "binomial", "multinomial", "normal", "poisson", "rand", "rand_like", "randint", "randint_like",
+           "randn", "randn_like", "randperm"]  # fmt: skip
 
 
 def generator_or_default(generator: Any) -> Generator:
@@ -77,7 +78,8 @@ def randn(*size: Any, generator: Any = None, out: Any = None, dtype: Any = None,
     return result if out is None else store(out, result)
 
 
-def randint(low: Any, high: Any = None, size: Any = None, *, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
+def randint(low: Any, high: Any = None, size: Any = None, *, generator: Any = None, out: Any = None, dtype: Any = None,
+            layout: Any = None,
             device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """Integers of [low, high): ``randint(high, size)`` or ``randint(low, high, size)``; int64 by default."""
     if size is None:
@@ -101,8 +103,8 @@ def randint(low: Any, high: Any = None, size: Any = None, *, generator: Any = No
     return result if out is None else store(out, result)
 
 
-def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
-             requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
+def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
+             device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """A random permutation of ``0 … n - 1``."""
     raw = streams.randperm(generator_or_default(generator), n, resolve_dtype(dtype, dtypes.NP_INT64))
     from .._core.devices import as_device
@@ -143,10 +145,11 @@ def randn_like(input: Tensor, *, dtype: Any = None, layout: Any = None, device: 
     return _like("normal", input, (), dtype, device, requires_grad, generator)
 
 
-def randint_like(input: Tensor, low: Any, high: Any = None, *, dtype: Any = None, layout: Any = None, device: Any = None,
+def randint_like(input: Tensor, low: Any, high: Any = None, *, dtype: Any = None, layout: Any = None,
+                 device: Any = None,
                  requires_grad: bool = False, memory_format: Any = None, generator: Any = None) -> Tensor:  # fmt: skip
     """Integers of [low, high) (``randint_like(input, high)``: from 0) in the shape and dtype of ``input``."""
-    low, high = [v.item() if isinstance(v, Tensor) else v for v in (low, high)]  # type: ignore[attr-defined]
+    low, high = [v.item() if isinstance(v, Tensor) else v for v in (low, high)]
     if high is None:
         low, high = 0, low
     return _like("randint", input, (low, high), dtype, device, requires_grad, generator)
@@ -160,7 +163,8 @@ def _on_device_of(raw: np.ndarray, like: Tensor) -> Tensor:
     return finished(raw if type(like._data) is np.ndarray else arrays.to_device(raw, like.device))
 
 
-def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
+def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, out: Any = None,
+           dtype: Any = None, layout: Any = None,
            device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """Normal numbers of ``mean`` and ``std``: tensors (one number an element), or numbers with ``size``."""
     gen = generator_or_default(generator)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-
 from .._core import dtypes
 from .._core.broadcast import operators
 from .._core.dtypes import NP_BOOL, NP_FLOAT32, NP_INT64
@@ -229,7 +228,8 @@ def _moments(input: Any, dim: Any, unbiased: Any, keepdim: bool, correction: Any
     if type(divisor) in (int, float) and divisor <= 0:
         if type(count) is int and count:
             warnings.warn(
-                f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel divided by output numel).",
+                f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
+                "(input numel divided by output numel).",
                 stacklevel=3,
             )
         divisor = 0

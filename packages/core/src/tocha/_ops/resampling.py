@@ -1,12 +1,13 @@
 """The operator that resizes images: every dimension on its own, each output a weighted sum of a few inputs.
 
-A dimension's plan is a list of taps, each an input position and a weight for every output. The modes differ only in their
-plans. Positions and weights follow PyTorch's: https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.interpolate.html
+A dimension's plan is a list of taps, each an input position and a weight for every output. The modes differ only in
+their plans. Positions and weights follow PyTorch's: https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.interpolate.html
 """
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ def _nearest(n: int, out: int, exact: bool, factor: float | None, real: type) ->
 def _centres(n: int, out: int, align_corners: bool, factor: float | None, real: type) -> Any:
     """The outputs' positions in the input."""
     scale = _scale(n, out, align_corners, factor, real)
-    i = np.arange(out).astype(real)
+    i: Any = np.arange(out).astype(real)
     return i * scale if align_corners else (i + real(0.5)) * scale - real(0.5)
 
 
@@ -205,7 +206,7 @@ resample = operator(
     lambda x, size, *attrs: ((*x.shape[:2], *size), x.dtype),
     linear=True,
 )
-_resample_backward = operator(
+_resample_backward: Callable = operator(
     "interpolate_backward",
     half_as_float(_backward),
     lambda n, c: (resample(c, tuple(n.shape[2:]), *n.attrs[1:]),),

@@ -76,7 +76,8 @@ def _trunc_divide_kernel(xp: Any, x: Any, y: Any) -> Any:
     return xp.trunc(x / y)
 
 
-floor_divide = binary("floor_divide", half_as_float(_floor_divide_kernel), lambda g, x, y: zeros_as(g), lambda g, x, y: zeros_as(g),
+floor_divide = binary("floor_divide", half_as_float(_floor_divide_kernel), lambda g, x, y: zeros_as(g), lambda g, x,
+                      y: zeros_as(g),
                       unsupported="b", operators=("__floordiv__", "__rfloordiv__", "__ifloordiv__"))  # fmt: skip
 trunc_divide = binary(
     "trunc_divide",
@@ -108,7 +109,8 @@ def _fmod_kernel(xp: Any, x: Any, y: Any) -> Any:
     return xp.fmod(x, y)
 
 
-remainder = binary("remainder", half_as_float(_remainder_kernel), lambda g, x, y: g, lambda g, x, y: -g * floor_divide(x, y), ("", "xy"), unsupported="bc",
+remainder = binary("remainder", half_as_float(_remainder_kernel), lambda g, x, y: g, lambda g, x,
+                   y: -g * floor_divide(x, y), ("", "xy"), unsupported="bc",
                    operators=("__mod__", "__rmod__", "__imod__"))  # fmt: skip
 fmod = binary(
     "fmod",

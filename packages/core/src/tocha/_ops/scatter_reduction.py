@@ -69,7 +69,7 @@ def scatter_reduced(input: Tensor, dim: int, index: Tensor, src: Tensor, kind: s
     if kind not in ("sum", "prod", "mean", "amax", "amin"):
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {kind}")
     shape = tuple(src._data.shape)
-    window = src if shape == tuple(index._data.shape) else src[tuple([slice(0, n) for n in index._data.shape])]  # type: ignore[index]
+    window = src if shape == tuple(index._data.shape) else src[tuple([slice(0, n) for n in index._data.shape])]
     start = input
     if not include_self:
         neutral = _neutral(kind, input)
@@ -85,7 +85,7 @@ def scatter_reduced(input: Tensor, dim: int, index: Tensor, src: Tensor, kind: s
             ones_as(input) if include_self else zeros_as(input), index, ones, dim, tuple(index._data.shape)
         )
         count = where(count == 0, ones_as(count), count)
-        return total / count if input._data.dtype.kind in "fcV" else total.div(count, rounding_mode="floor")  # type: ignore[attr-defined]
+        return total / count if input._data.dtype.kind in "fcV" else total.div(count, rounding_mode="floor")
     return reduce_op(start, index, window, dim, kind, tuple(index._data.shape))
 
 

@@ -43,7 +43,8 @@ def searchsorted(
     sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
     sorter: Tensor | None = None, out: Any = None,
 ) -> Tensor:  # fmt: skip
-    """Where each of ``input`` would go in the sorted last dimension; before equal elements, or after them (``right``)."""
+    """Where each of ``input`` would go in the sorted last dimension; before equal elements, or after them
+    (``right``)."""
     if side is not None:
         if side not in ("left", "right"):
             raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
@@ -64,8 +65,9 @@ def searchsorted(
     lead = sorted_sequence._data.shape[:-1]
     if len(sorted_sequence._data.shape) != 1 and tuple(lead) != tuple(values._data.shape[:-1]):
         raise RuntimeError(
-            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value "
-            f"tensor must match, but we got boundaries tensor {list(sorted_sequence._data.shape)} and input value tensor {list(values._data.shape)}"
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
+            f"tensor and input value tensor must match, but we got boundaries tensor "
+            f"{list(sorted_sequence._data.shape)} and input value tensor {list(values._data.shape)}"
         )
     result = search_op(sorted_sequence, values, right)
     if out_int32:
@@ -105,7 +107,8 @@ def unique(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """The distinct elements (slices of ``dim``), sorted; with them the place of each element and the counts, if asked."""
+    """The distinct elements (slices of ``dim``), sorted; with them the place of each element and the counts, if
+    asked."""
     x = _host(input)
     wide = x.astype(np.float32) if x.dtype.kind == "V" else x
     axis = None if dim is None else wrap_dim(dim, x.ndim)
@@ -224,7 +227,7 @@ def histogramdd(
 
 
 def _gather_last(x: Tensor, index: Tensor) -> Tensor:
-    return x.gather(-1, index)  # type: ignore[attr-defined]
+    return x.gather(-1, index)
 
 
 operators["searchsorted"], operators["gather_last"] = searchsorted, _gather_last

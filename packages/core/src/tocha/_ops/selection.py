@@ -14,8 +14,10 @@ from .._core.tensor import Tensor
 from .constants import ones_as, zeros_as
 from .dims import wrap_dim
 
-__all__ = ["gather", "index_add", "index_copy", "index_fill", "index_select", "masked_fill", "masked_scatter", "masked_select", "put",
-           "scatter", "scatter_add", "scatter_reduce", "select_scatter", "slice_scatter", "diagonal_scatter", "take", "take_along_dim"]  # fmt: skip
+__all__ = ["gather", "index_add", "index_copy", "index_fill", "index_select", "masked_fill", "masked_scatter",
+           "masked_select", "put",
+           "scatter", "scatter_add", "scatter_reduce", "select_scatter", "slice_scatter", "diagonal_scatter", "take",
+           "take_along_dim"]  # fmt: skip
 
 
 def along(xp: Any, index: Any, dim: int) -> tuple:
@@ -99,7 +101,8 @@ def _check_index(name: str, x: Tensor, dim: int, index: Tensor, src: Any = None)
     for d, (n, m) in enumerate(zip(shape, wanted)):
         if d != dim and type(n) is int and type(m) is int and m > n:
             raise RuntimeError(
-                f"Size does not match at dimension {d} expected index {list(wanted)} to be no larger than self {list(shape)} apart from dimension {dim}"
+                f"Size does not match at dimension {d} expected index {list(wanted)} to be no larger than self "
+                f"{list(shape)} apart from dimension {dim}"
             )
     raw = index._data
     if (
@@ -117,7 +120,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False,
     dim = wrap_dim(dim, len(input._data.shape))
     _check_index("gather", input, dim, index)
     if index._data.dtype.kind not in "iu":  # an empty index may be of any dtype
-        index = index.long()  # type: ignore[attr-defined]
+        index = index.long()
     result = gather_dim(input, index, dim)
     return result if out is None else store(out, result)
 
@@ -127,11 +130,11 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: Any = None, *, out: Any 
     if indices._data.dtype.kind not in "iu":
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype}")
     if dim is None:
-        return gather(input.reshape(-1), 0, indices.reshape(-1), out=out)  # type: ignore[attr-defined]
+        return gather(input.reshape(-1), 0, indices.reshape(-1), out=out)
     if len(input._data.shape) != len(indices._data.shape):
         raise RuntimeError(
-            f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got {len(input._data.shape)} "
-            f"dimensions for input, and {len(indices._data.shape)} dimensions for indices"
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{len(input._data.shape)} dimensions for input, and {len(indices._data.shape)} dimensions for indices"
         )
     from .._core.broadcast import broadcast_shapes
 
@@ -241,7 +244,7 @@ def scatter(
         return scatter_reduce(input, dim, index, source, "sum" if reduce == "add" else "prod", out=out)
     _check_index("scatter", input, dim, index, src)
     source = _as_source(input, src, index)
-    result = scatter_op(input, index, source, dim, tuple(source._data.shape)) if _has_elements(index) else input.clone()  # type: ignore[attr-defined]
+    result = scatter_op(input, index, source, dim, tuple(source._data.shape)) if _has_elements(index) else input.clone()
     return result if out is None else store(out, result)
 
 
@@ -256,7 +259,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Any
     source = _as_source(input, src, index)
     result = (
         scatter_add_op(input, index, source, dim, tuple(source._data.shape)) if _has_elements(index) else input.clone()
-    )  # type: ignore[attr-defined]
+    )
     return result if out is None else store(out, result)
 
 
@@ -272,7 +275,7 @@ def scatter_reduce(
         scatter_reduced(input, dim, index, _as_source(input, src, index), reduce, include_self)
         if _has_elements(index)
         else input.clone()
-    )  # type: ignore[attr-defined]
+    )
     return result if out is None else store(out, result)
 
 
@@ -308,7 +311,7 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Any = None) -> 
 def _spread(index: Tensor, dim: int, like: Tensor) -> Tensor:
     """A vector of indices as an index for ``gather`` with the shape of ``like``."""
     shape = tuple([-1 if d == dim else 1 for d in range(len(like._data.shape))])
-    return operators["expand"](index.view(*shape), tuple(like._data.shape))  # type: ignore[attr-defined]
+    return operators["expand"](index.view(*shape), tuple(like._data.shape))
 
 
 def _lifted(x: Tensor) -> Tensor:
@@ -320,15 +323,16 @@ def _with_slices(name: str, op: Any, input: Tensor, dim: int, index: Tensor, sou
     dim = wrap_dim(dim, len(input._data.shape))
     if source._data.dtype != input._data.dtype:
         raise RuntimeError(
-            f"{name}(): self and source expected to have the same dtype, but got (self) {input.dtype} and (source) {source.dtype}"
+            f"{name}(): self and source expected to have the same dtype, but got (self) {input.dtype} and (source) "
+            f"{source.dtype}"
         )
     x, src = _lifted(input), _lifted(source)
     if len(src._data.shape) != len(x._data.shape) and input._data.shape and source._data.shape:
         raise RuntimeError(f"{name}(): Source/destination tensor must have same slice shapes.")
     _check_range(index, x._data.shape[dim])
     if len(src._data.shape) != len(x._data.shape):
-        src = src.view(*[-1 if d == dim else 1 for d in range(len(x._data.shape))])  # type: ignore[attr-defined]
-    result = op(x, _spread(index, dim, src), src, dim, tuple(src._data.shape)) if _has_elements(index) else x.clone()  # type: ignore[attr-defined]
+        src = src.view(*[-1 if d == dim else 1 for d in range(len(x._data.shape))])
+    result = op(x, _spread(index, dim, src), src, dim, tuple(src._data.shape)) if _has_elements(index) else x.clone()
     result = result if input._data.shape else operators["view"](result, ())
     return result if out is None else store(out, result)
 
@@ -352,9 +356,10 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     if isinstance(value, Tensor):
         if value._data.shape:
             raise RuntimeError(
-                f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {len(value._data.shape)} dimension(s)."
+                f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {len(value._data.shape)} "
+                "dimension(s)."
             )
-        filler = value.to(input.dtype)  # type: ignore[attr-defined]
+        filler = value.to(input.dtype)
     else:
         if isinstance(value, complex) and input._data.dtype.kind != "c":
             raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
@@ -363,7 +368,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     dim = wrap_dim(dim, len(input._data.shape))
     x = _lifted(input)
     _check_range(index, x._data.shape[dim])
-    named = zeros_as(x).bool()  # type: ignore[attr-defined]
+    named = zeros_as(x).bool()
     view = named.index_copy(dim, index, ones_as(named.index_select(dim, index))) if _has_elements(index) else named
     result = operators["where"](view, filler, x)
     return result if input._data.shape else operators["view"](result, ())
@@ -373,7 +378,7 @@ def take(input: Tensor, index: Tensor, *, out: Any = None) -> Tensor:
     """Elements of the flattened ``input``; the shape is ``index``'s."""
     if index._data.dtype != np.int64:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype}")
-    flat = input.reshape(-1)  # type: ignore[attr-defined]
+    flat = input.reshape(-1)
     raw = index._data
     if (
         type(raw) is np.ndarray
@@ -391,14 +396,15 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
         raise RuntimeError(f"put_(): Expected a long tensor for index, but got {index.dtype}")
     if source._data.dtype != input._data.dtype:
         raise RuntimeError(
-            f"put_(): self and source expected to have the same dtype, but got self.dtype = {input.dtype} and source.dtype = {source.dtype}"
+            f"put_(): self and source expected to have the same dtype, but got self.dtype = {input.dtype} and "
+            f"source.dtype = {source.dtype}"
         )
     if index._data.size != source._data.size:
         raise IndexError("put_(): Expected source and index to have the same number of elements")
     from .indexing import index_put_op
 
-    flat = input.reshape(-1)  # type: ignore[attr-defined]
-    return index_put_op((flat, source.reshape(-1), index.reshape(-1)), (0,), accumulate).reshape(input._data.shape)  # type: ignore[attr-defined]
+    flat = input.reshape(-1)
+    return index_put_op((flat, source.reshape(-1), index.reshape(-1)), (0,), accumulate).reshape(input._data.shape)
 
 
 # ---------------------------------------------------------------- by mask
@@ -407,7 +413,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 def _mask_of(name: str, mask: Tensor) -> Tensor:
     if mask._data.dtype.kind != "b":
         if mask._data.dtype == np.uint8 and name != "masked_fill":
-            return mask.bool()  # type: ignore[attr-defined]
+            return mask.bool()
         raise RuntimeError(
             f"{name} expected mask to be a boolean tensor, but got {mask.dtype}"
             if name != "masked_fill"
@@ -424,9 +430,10 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     if isinstance(value, Tensor):
         if value._data.shape:
             raise RuntimeError(
-                f"masked_fill only supports a 0-dimensional value tensor, but got tensor with {len(value._data.shape)} dimension(s)."
+                f"masked_fill only supports a 0-dimensional value tensor, but got tensor with {len(value._data.shape)} "
+                "dimension(s)."
             )
-        filler = value.to(input.dtype)  # type: ignore[attr-defined]
+        filler = value.to(input.dtype)
     else:
         if isinstance(value, complex) and input._data.dtype.kind != "c":
             raise RuntimeError("value cannot be converted to type without overflow")
@@ -457,13 +464,13 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
         )
     shape = broadcast_shapes(input._data.shape, mask._data.shape)
     m = operators["expand"](mask, shape)
-    flat = m.reshape(-1)  # type: ignore[attr-defined]
+    flat = m.reshape(-1)
     position = operators["cumsum"](flat.long(), 0) - 1
     if type(flat._data) not in ABSTRACT and int(flat.sum()) > source._data.size:
         raise RuntimeError("masked_scatter: expected number of elements in source >= number of ones in mask")
     if not source._data.size:
         return operators["expand"](input, shape).clone()
-    picked = source.reshape(-1)[position.clamp(0)].reshape(shape)  # type: ignore[attr-defined]
+    picked = source.reshape(-1)[position.clamp(0)].reshape(shape)
     return where(m, picked, input)
 
 
@@ -471,11 +478,12 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 
 
 def _view_written(input: Tensor, src: Tensor, view: Any) -> Tensor:
-    copied = input.clone()  # type: ignore[attr-defined]
+    copied = input.clone()
     target = view(copied)
     if tuple(target._data.shape) != tuple(src._data.shape):
         raise RuntimeError(
-            f"expected src to have a size equal to the slice of self. src size = {list(src._data.shape)}, slice size = {list(target._data.shape)}"
+            f"expected src to have a size equal to the slice of self. src size = {list(src._data.shape)}, slice size = "
+            f"{list(target._data.shape)}"
         )
     target.copy_(src)
     return copied

@@ -19,10 +19,11 @@ __all__ = ["gru", "gru_cell", "lstm", "lstm_cell", "rnn_relu", "rnn_relu_cell", 
 
 
 def _run(
-    layer: Callable, x: Any, sizes: Any, states: tuple, params: Sequence, each: int, num_layers: int, dropout: float, train: bool,
-    bidirectional: bool,
+    layer: Callable, x: Any, sizes: Any, states: tuple, params: Sequence, each: int, num_layers: int, dropout: float,
+    train: bool, bidirectional: bool,
 ) -> tuple:  # fmt: skip
-    """Stack ``layer(x, states, weights, sizes, reverse) -> (y, *states)``; returns the output and the states stacked."""
+    """Stack ``layer(x, states, weights, sizes, reverse) -> (y, *states)``; returns the output and the states
+    stacked."""
     from .dropout import dropout as drop
 
     directions = 2 if bidirectional else 1
@@ -97,22 +98,22 @@ def lstm(*args: Any) -> tuple[Tensor, Tensor, Tensor]:
     (T, B, I), or (B, T, I) where ``batch_first``; ``lstm(data, batch_sizes, (h, c), params, has_biases, num_layers,
     dropout, train, bidirectional)`` takes the fields of a ``PackedSequence``. States are (layers * directions, B, H).
     """
-    return _recurrent(_lstm_layer, isinstance(args[1], Tensor), args, 4)  # type: ignore[return-value]
+    return _recurrent(_lstm_layer, isinstance(args[1], Tensor), args, 4)
 
 
 def gru(*args: Any) -> tuple[Tensor, Tensor]:
     """GRU layers over a batch of sequences: output, last hidden states. Arguments as ``lstm``'s, with ``h`` alone."""
-    return _recurrent(_gru_layer, isinstance(args[2], Tensor), args, 3)  # type: ignore[return-value]
+    return _recurrent(_gru_layer, isinstance(args[2], Tensor), args, 3)
 
 
 def rnn_tanh(*args: Any) -> tuple[Tensor, Tensor]:
     """Layers ``h = tanh(w_ih x + w_hh h + b)`` over a batch of sequences. Arguments as those of ``gru``."""
-    return _recurrent(_rnn_tanh_layer, isinstance(args[2], Tensor), args, 1)  # type: ignore[return-value]
+    return _recurrent(_rnn_tanh_layer, isinstance(args[2], Tensor), args, 1)
 
 
 def rnn_relu(*args: Any) -> tuple[Tensor, Tensor]:
     """Layers ``h = relu(w_ih x + w_hh h + b)`` over a batch of sequences. Arguments as those of ``gru``."""
-    return _recurrent(_rnn_relu_layer, isinstance(args[2], Tensor), args, 1)  # type: ignore[return-value]
+    return _recurrent(_rnn_relu_layer, isinstance(args[2], Tensor), args, 1)
 
 
 # ---------------------------------------------------------------- single steps
@@ -140,7 +141,7 @@ def lstm_cell(
         RuntimeError: the shapes do not fit.
     """
     _check_cell(input, hx, w_ih, w_hh)
-    _, h, c = lstm_op(input.unsqueeze(0), *hx, w_ih, w_hh, b_ih, b_hh, None, None, False)  # type: ignore[attr-defined]
+    _, h, c = lstm_op(input.unsqueeze(0), *hx, w_ih, w_hh, b_ih, b_hh, None, None, False)
     return h, c
 
 
@@ -153,7 +154,7 @@ def gru_cell(
         RuntimeError: the shapes do not fit.
     """
     _check_cell(input, (hx,), w_ih, w_hh)
-    return gru_op(input.unsqueeze(0), hx, w_ih, w_hh, b_ih, b_hh, None, False)[1]  # type: ignore[attr-defined]
+    return gru_op(input.unsqueeze(0), hx, w_ih, w_hh, b_ih, b_hh, None, False)[1]
 
 
 def rnn_tanh_cell(
@@ -165,7 +166,7 @@ def rnn_tanh_cell(
         RuntimeError: the shapes do not fit.
     """
     _check_cell(input, (hx,), w_ih, w_hh)
-    return rnn_op(input.unsqueeze(0), hx, w_ih, w_hh, b_ih, b_hh, None, False, "tanh")[1]  # type: ignore[attr-defined]
+    return rnn_op(input.unsqueeze(0), hx, w_ih, w_hh, b_ih, b_hh, None, False, "tanh")[1]
 
 
 def rnn_relu_cell(
@@ -177,4 +178,4 @@ def rnn_relu_cell(
         RuntimeError: the shapes do not fit.
     """
     _check_cell(input, (hx,), w_ih, w_hh)
-    return rnn_op(input.unsqueeze(0), hx, w_ih, w_hh, b_ih, b_hh, None, False, "relu")[1]  # type: ignore[attr-defined]
+    return rnn_op(input.unsqueeze(0), hx, w_ih, w_hh, b_ih, b_hh, None, False, "relu")[1]

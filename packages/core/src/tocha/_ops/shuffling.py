@@ -75,7 +75,8 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     for what, n, dim in (("height", h, -2), ("width", w, -1)):
         if n % r:
             raise RuntimeError(
-                f"pixel_unshuffle expects {what} to be divisible by downscale_factor, but input.size({dim})={n} is not divisible by {r}"
+                f"pixel_unshuffle expects {what} to be divisible by downscale_factor, but input.size({dim})={n} is not "
+                f"divisible by {r}"
             )
     return _rearranged(input, (c, h // r, r, w // r, r), (0, 2, 4, 1, 3), (c * r * r, h // r, w // r))
 

@@ -133,7 +133,7 @@ def topk(input: Tensor, k: Any, dim: int = -1, largest: bool = True, sorted: boo
     if k < 0 or not (k <= (input._data.shape[d] if input._data.shape else 1)):
         raise RuntimeError("selected index k out of range")
     if isinstance(k, Tensor):
-        k = int(k.item())  # type: ignore[attr-defined]
+        k = int(k.item())
     result = topk_result(*topk_op(input, d, k, largest, sorted))
     return result if out is None else store(out, result)
 
@@ -259,8 +259,8 @@ def _median_of(name: str, kind: Any, ignore_nan: bool, input: Tensor, dim: Any, 
     flat = operators["view"](input, (input._data.size,))
     if not input._data.size:
         if input._data.dtype.kind in "fV":
-            return input.new_full((), float("nan"))  # type: ignore[attr-defined]
-        return input.new_full((), np.iinfo(input._data.dtype).min)  # type: ignore[attr-defined]
+            return input.new_full((), float("nan"))
+        return input.new_full((), np.iinfo(input._data.dtype).min)
     return _median(flat, 0, False, ignore_nan)[0]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -69,8 +70,8 @@ erfcx = special("erfcx", "erfcx", lambda g, x, y: g * (y * x * 2 - _TWO_BY_ROOT_
 lgamma = special("lgamma", "gammaln", lambda g, x: g * digamma(x), "x")
 i0 = special("i0", "i0", lambda g, x: g * i1(x), "x")
 i0e = special("i0e", "i0e", lambda g, x, y: g * (i1e(x) - _sign(x) * y), "xy", attach=False)
-i1 = special("i1", "i1", lambda g, x, y: g * _i1_slope(x, y, i0(x)), "xy", attach=False)
-i1e = special("i1e", "i1e", lambda g, x, y: g * (_i1_slope(x, y, i0e(x)) - _sign(x) * y), "xy", attach=False)
+i1: Callable = special("i1", "i1", lambda g, x, y: g * _i1_slope(x, y, i0(x)), "xy", attach=False)
+i1e: Callable = special("i1e", "i1e", lambda g, x, y: g * (_i1_slope(x, y, i0e(x)) - _sign(x) * y), "xy", attach=False)
 ndtr = special("ndtr", "ndtr", lambda g, x: g * (exp(x * x * -0.5) * (1 / math.sqrt(2 * math.pi))), "x", attach=False)
 ndtri = special("ndtri", "ndtri", lambda g, y: g * (exp(y * y * 0.5) * math.sqrt(2 * math.pi)), "y", attach=False)
 log_ndtr = special(
@@ -128,7 +129,7 @@ def _digamma_kernel(xp: Any, x: Any) -> Any:
     return xp.where(x == 0, xp.copysign(xp.full_like(x, np.inf), -x), y)
 
 
-digamma = unary("digamma", half_as_float(_digamma_kernel), lambda g, x: g * polygamma_op(x, 1), "x")
+digamma: Callable = unary("digamma", half_as_float(_digamma_kernel), lambda g, x: g * polygamma_op(x, 1), "x")
 
 
 def _polygamma_kernel(xp: Any, x: Any, n: int) -> Any:
@@ -150,7 +151,7 @@ def _trigamma(xp: Any, x: Any) -> Any:
     return xp.where(low, (math.pi**2) / (sine * sine) - value, value)
 
 
-polygamma_op = operator(
+polygamma_op: Callable = operator(
     "polygamma",
     half_as_float(_polygamma_kernel),
     lambda n, g: (g * polygamma_op(n.saved[0], n.attrs[0] + 1),),
@@ -220,7 +221,7 @@ def _zeta_kernel(xp: Any, x: Any, q: Any) -> Any:
     return scipy_function(xp, "zeta")(x, q)
 
 
-zeta = binary(
+zeta: Callable = binary(
     "zeta",
     half_as_float(_zeta_kernel),
     _no_gradient("zeta"),
@@ -271,7 +272,7 @@ def logit(input: Tensor, eps: float | None = None, *, out: Any = None) -> Tensor
     """``log(x / (1 - x))``, with ``x`` clamped to [eps, 1 - eps] where ``eps`` is given."""
     x = _floating(input)
     if eps is not None:
-        x = x.clamp(eps, 1 - eps)  # type: ignore[attr-defined]
+        x = x.clamp(eps, 1 - eps)
     result = log(x / (1 - x))
     return result if out is None else store(out, result)
 
@@ -285,7 +286,7 @@ def nan_to_num(
 
     d = input._data.dtype
     if d.kind in "biu":
-        result = input.clone()  # type: ignore[attr-defined]
+        result = input.clone()
         return result if out is None else store(out, result)
     if d.kind == "c":
         from .complex import complex, imag, real

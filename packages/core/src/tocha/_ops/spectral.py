@@ -22,15 +22,18 @@ def _framed(
     length = n_fft if win_length is None else win_length
     if hop <= 0:
         raise RuntimeError(
-            f"{name}(n_fft={n_fft}, hop_length={hop}, win_length={length}): expected hop_length > 0, but got hop_length={hop}"
+            f"{name}(n_fft={n_fft}, hop_length={hop}, win_length={length}): expected hop_length > 0, but got "
+            f"hop_length={hop}"
         )
     if not 0 < length <= n_fft:
         raise RuntimeError(
-            f"{name}(n_fft={n_fft}, hop_length={hop}, win_length={length}): expected 0 < win_length <= n_fft, but got win_length={length}"
+            f"{name}(n_fft={n_fft}, hop_length={hop}, win_length={length}): expected 0 < win_length <= n_fft, but got "
+            f"win_length={length}"
         )
     if window is not None and tuple(window._data.shape) != (length,):
         raise RuntimeError(
-            f"{name}: expected a 1D window tensor of size equal to win_length={length}, but got window with size {list(window._data.shape)}"
+            f"{name}: expected a 1D window tensor of size equal to win_length={length}, but got window with size "
+            f"{list(window._data.shape)}"
         )
     if window is None:
         window = ones(length, dtype=dtypes.of(like._data.dtype).to_real(), device=like.device)
@@ -41,9 +44,9 @@ def _framed(
 
 
 def stft(
-    input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Tensor | None = None, center: bool = True,
-    pad_mode: str = "reflect", normalized: bool = False, onesided: bool | None = None, return_complex: bool | None = None,
-    align_to_window: bool | None = None,
+    input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
+    window: Tensor | None = None, center: bool = True, pad_mode: str = "reflect", normalized: bool = False,
+    onesided: bool | None = None, return_complex: bool | None = None, align_to_window: bool | None = None,
 ) -> Tensor:  # fmt: skip
     """Fourier transforms of windowed frames of a signal (…, L), as (…, frequencies, frames).
 
@@ -54,13 +57,14 @@ def stft(
     if return_complex is None:
         if input._data.dtype.kind != "c" and (window is None or window._data.dtype.kind != "c"):
             raise RuntimeError(
-                "stft requires the return_complex parameter be given for real inputs, and will further require that return_complex=True in a future PyTorch release."
+                "stft requires the return_complex parameter be given for real inputs, and will further require that "
+                "return_complex=True in a future PyTorch release."
             )
         return_complex = True
     ndim = len(input._data.shape)
     if ndim not in (1, 2):
         raise RuntimeError(f"stft: expected a 1D or 2D tensor, but got {ndim}D")
-    x = input.unsqueeze(0) if ndim == 1 else input  # type: ignore[attr-defined]
+    x = input.unsqueeze(0) if ndim == 1 else input
     hop, _, w = _framed(n_fft, hop_length, win_length, window, input, "stft")
     if center:
         from ..nn.functional import pad
@@ -81,8 +85,9 @@ def stft(
 
 
 def istft(
-    input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Tensor | None = None, center: bool = True,
-    normalized: bool = False, onesided: bool | None = None, length: int | None = None, return_complex: bool = False,
+    input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
+    window: Tensor | None = None, center: bool = True, normalized: bool = False, onesided: bool | None = None,
+    length: int | None = None, return_complex: bool = False,
 ) -> Tensor:  # fmt: skip
     """The signal whose ``stft`` is given, by overlap-add; the windows must not vanish anywhere."""
     from ..fft import ifft, irfft
@@ -94,16 +99,18 @@ def istft(
     ndim = len(input._data.shape)
     if ndim not in (2, 3):
         raise RuntimeError(f"istft: expected a tensor with 2 or 3 dimensions, but got {ndim}")
-    x = input.unsqueeze(0) if ndim == 2 else input  # type: ignore[attr-defined]
+    x = input.unsqueeze(0) if ndim == 2 else input
     bins, frames = x._data.shape[-2:]
     half = bins != n_fft if onesided is None else onesided
     if half and bins != n_fft // 2 + 1:
         raise RuntimeError(
-            f"istft: expected the frequency dimension (3rd to the last) of the input tensor to match n_fft / 2 + 1 when onesided=True, but got {bins}"
+            "istft: expected the frequency dimension (3rd to the last) of the input tensor to match n_fft / 2 + 1 "
+            f"when onesided=True, but got {bins}"
         )
     if not half and bins != n_fft:
         raise RuntimeError(
-            f"istft: expected the frequency dimension (3rd to the last) of the input tensor to match n_fft when onesided=False, but got {bins}"
+            "istft: expected the frequency dimension (3rd to the last) of the input tensor to match n_fft when "
+            f"onesided=False, but got {bins}"
         )
     hop, _, w = _framed(n_fft, hop_length, win_length, window, input, "istft")
     norm = "ortho" if normalized else None
@@ -125,7 +132,8 @@ def istft(
     result = signal / envelope
     if length is not None and stop > total:
         warnings.warn(
-            "The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. Please check your center and hop_length settings",
+            "The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. "
+            "Please check your center and hop_length settings",
             stacklevel=2,
         )
         shape = (result._data.shape[0], length)
@@ -169,7 +177,8 @@ def hann_window(
     return _legacy("hann", window_length, periodic, dtype, device, requires_grad)
 
 
-def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *, dtype: Any = None, layout: Any = None,
+def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *,
+                   dtype: Any = None, layout: Any = None,
                    device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """The Hamming window ``alpha - beta cos(2 pi k / N)``."""
     return _legacy("general_cosine", window_length, periodic, dtype, device, requires_grad, a=[alpha, beta])
@@ -203,7 +212,8 @@ def bartlett_window(
     return _legacy("bartlett", window_length, periodic, dtype, device, requires_grad)
 
 
-def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: Any = None, layout: Any = None, device: Any = None,
+def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: Any = None,
+                  layout: Any = None, device: Any = None,
                   requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """The Kaiser window of shape ``beta``."""
     return _legacy("kaiser", window_length, periodic, dtype, device, requires_grad, beta=beta)

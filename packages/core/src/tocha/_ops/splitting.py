@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,10 @@ from .dims import wrap_dim
 from .indexing import slice_index
 from .movement import cat_op
 
-__all__ = ["chunk", "diagonal", "dsplit", "hsplit", "narrow", "narrow_copy", "select", "split", "split_with_sizes", "split_copy",
-           "split_with_sizes_copy", "tensor_split", "unbind", "unbind_copy", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "vsplit"]  # fmt: skip
+__all__ = ["chunk", "diagonal", "dsplit", "hsplit", "narrow", "narrow_copy", "select", "split", "split_with_sizes",
+           "split_copy",
+           "split_with_sizes_copy", "tensor_split", "unbind", "unbind_copy", "unsafe_chunk", "unsafe_split",
+           "unsafe_split_with_sizes", "vsplit"]  # fmt: skip
 
 # ---------------------------------------------------------------- split: one node for all the parts
 
@@ -41,7 +44,7 @@ def _split_rule(n: Any, g: Any) -> tuple:
 def _zeros(like: Any, shape: tuple) -> Any:
     """Zeros of ``shape`` and of the kind that ``like`` is."""
     if isinstance(like, Tensor):
-        return like.new_zeros(shape)  # type: ignore[attr-defined]
+        return like.new_zeros(shape)
     if type(like) is np.ndarray:
         return np.zeros(shape, like.dtype)
     zero = zeros_as(like)
@@ -143,13 +146,14 @@ def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Ten
     for s in split_sizes:
         if s < 0:
             raise RuntimeError(
-                f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(split_sizes)}"
+                "split_with_sizes expects split_sizes have only non-negative entries, but got "
+                f"split_sizes={list(split_sizes)}"
             )
         total = total + s
     if not (total == input._data.shape[dim]):
         raise RuntimeError(
-            f"split_with_sizes expects split_sizes to sum exactly to {input._data.shape[dim]} (input tensor's size at dimension {dim}), "
-            f"but got split_sizes={list(split_sizes)}"
+            f"split_with_sizes expects split_sizes to sum exactly to {input._data.shape[dim]} (input tensor's size at "
+            f"dimension {dim}), but got split_sizes={list(split_sizes)}"
         )
     return split_at(input, dim, tuple(split_sizes))
 
@@ -176,7 +180,7 @@ def tensor_split(
     dim = _dim_of(input, dim, "tensor_split")
     total = input._data.shape[dim]
     if isinstance(where, Tensor):
-        where = where.tolist()  # type: ignore[attr-defined]
+        where = where.tolist()
     if isinstance(where, int):
         if where <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {where}")
@@ -192,11 +196,13 @@ def tensor_split(
 def _fixed_split(input: Tensor, where: Any, dim: int, name: str, least: int) -> tuple[Tensor, ...]:
     if len(input._data.shape) < least:
         raise RuntimeError(
-            f"torch.{name} requires a tensor with at least {least} dimension{'s' if least > 1 else ''}, but got a tensor with {len(input._data.shape)} dimensions!"
+            f"torch.{name} requires a tensor with at least {least} dimension{'s' if least > 1 else ''}, but got a "
+            f"tensor with {len(input._data.shape)} dimensions!"
         )
     if isinstance(where, int) and (where == 0 or input._data.shape[dim] % where):
         raise RuntimeError(
-            f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {input._data.shape[dim]} is not divisible by the split_size {where}!"
+            f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension "
+            f"{input._data.shape[dim]} is not divisible by the split_size {where}!"
         )
     return tensor_split(input, where, dim)
 
@@ -223,7 +229,7 @@ def select(input: Tensor, dim: int, index: Any) -> Tensor:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     dim = wrap_dim(dim, len(shape))
     if isinstance(index, Tensor):
-        index = index.item()  # type: ignore[attr-defined]
+        index = index.item()
     n = shape[dim]
     if type(n) is int and type(index) is int and not -n <= index < n:
         raise IndexError(f"select(): index {index} out of range for tensor of size {list(shape)} at dimension {dim}")
@@ -244,7 +250,7 @@ def _narrow_traced(input: Tensor, dim: int, start: Tensor, length: Any) -> Tenso
 
     n = input._data.shape[dim]
     first = operators["where"](start < 0, start + n, start)
-    index = first.reshape(1) + arange(length, dtype=start.dtype)  # type: ignore[attr-defined]
+    index = first.reshape(1) + arange(length, dtype=start.dtype)
     return operators["index"]((input, index), (dim,))
 
 
@@ -254,7 +260,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: Any) -> Tensor:
     if isinstance(start, Tensor):
         if type(start._data) in ABSTRACT:
             return _narrow_traced(input, dim, start, length)
-        start = start.item()  # type: ignore[attr-defined]
+        start = start.item()
     n = input._data.shape[dim]
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
@@ -318,7 +324,7 @@ diagonal_op = operator(
     view=True,
     linear=True,
 )
-diagonal_backward = operator(
+diagonal_backward: Callable = operator(
     "diagonal_backward",
     _diagonal_backward_kernel,
     lambda n, g: (diagonal_op(g, *n.attrs[1:]),),
@@ -363,7 +369,7 @@ unfold_op = operator(
     view=True,
     linear=True,
 )
-unfold_backward = operator(
+unfold_backward: Callable = operator(
     "unfold_backward",
     _windows_backward_kernel,
     lambda n, g: (unfold_op(g, *n.attrs[1:]),),
@@ -390,7 +396,7 @@ def narrow_copy(input: Tensor, dim: int, start: Any, length: Any, *, out: Any = 
     """A copy of ``narrow``."""
     from .._core.inplace import store
 
-    result = narrow(input, dim, start, length).clone()  # type: ignore[attr-defined]
+    result = narrow(input, dim, start, length).clone()
     return result if out is None else store(out, result)
 
 

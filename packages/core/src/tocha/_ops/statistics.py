@@ -16,8 +16,8 @@ from .dims import wrap_dim
 from .movement import cat, reshape, stack
 from .ternary import lerp
 
-__all__ = ["block_diag", "cartesian_prod", "combinations", "corrcoef", "cov", "cumulative_trapezoid", "diff", "dist", "gradient", "nanquantile",
-           "quantile", "renorm", "trapezoid", "trapz"]  # fmt: skip
+__all__ = ["block_diag", "cartesian_prod", "combinations", "corrcoef", "cov", "cumulative_trapezoid", "diff", "dist",
+           "gradient", "nanquantile", "quantile", "renorm", "trapezoid", "trapz"]  # fmt: skip
 
 
 def _out(result: Tensor, out: Any) -> Tensor:
@@ -40,7 +40,7 @@ def _quantile(
     if scalar:
         if not 0 <= q <= 1:
             raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q}")
-        q = input.new_tensor(q)  # type: ignore[attr-defined]
+        q = input.new_tensor(q)
     elif q._data.dtype != input._data.dtype:
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
     if len(q._data.shape) > 1:
@@ -53,7 +53,7 @@ def _quantile(
         kept = [1] * len(shape)
     else:
         d = wrap_dim(dim, len(shape))
-        x = input.movedim(d, -1) if shape else reshape(input, 1)  # type: ignore[attr-defined]
+        x = input.movedim(d, -1) if shape else reshape(input, 1)
         kept = [1 if i == d else n for i, n in enumerate(shape)]
         if not keepdim:
             kept = [n for i, n in enumerate(shape) if i != d]
@@ -123,12 +123,13 @@ def cov(
     """The covariance matrix of variables in rows and observations in columns."""
     if len(input._data.shape) > 2:
         raise RuntimeError(
-            f"cov(): expected input to have two or fewer dimensions but got an input with {len(input._data.shape)} dimensions"
+            f"cov(): expected input to have two or fewer dimensions but got an input with {len(input._data.shape)} "
+            "dimensions"
         )
     x = reshape(input, 1, -1) if len(input._data.shape) < 2 else input
     single = x._data.shape[0] == 1
     if x._data.dtype.kind in "biu":
-        x = x.to(dtypes.get_default_dtype())  # type: ignore[attr-defined]
+        x = x.to(dtypes.get_default_dtype())
     n = x._data.shape[1]
     w = None
     if fweights is not None:
@@ -137,8 +138,8 @@ def cov(
         w = aweights if w is None else w * aweights
     total: Any = n if w is None else w.sum()
     if n == 0:
-        return reshape(x.sum(1) * float("nan"), ()) if single else x.new_full((x._data.shape[0],) * 2, float("nan"))  # type: ignore[attr-defined]
-    average = (x.sum(1) if w is None else (x * w).sum(1)) / total  # type: ignore[attr-defined]
+        return reshape(x.sum(1) * float("nan"), ()) if single else x.new_full((x._data.shape[0],) * 2, float("nan"))
+    average = (x.sum(1) if w is None else (x * w).sum(1)) / total
     if w is not None and aweights is not None and correction:
         norm = total - correction * (w * aweights).sum() / total
     else:
@@ -146,7 +147,7 @@ def cov(
     norm = norm.clamp(min=0) if isinstance(norm, Tensor) else max(norm, 0)
     centred = x - average.unsqueeze(1)
     weighted = centred if w is None else centred * w
-    result = weighted @ centred.mT.conj() / norm  # type: ignore[operator]
+    result = weighted @ centred.mT.conj() / norm
     return reshape(result, ()) if single else result
 
 
@@ -157,12 +158,12 @@ def corrcoef(input: Tensor) -> Tensor:
     c = cov(input)
     if not c._data.shape:
         return c / c
-    d = real(c.diagonal()).sqrt()  # type: ignore[attr-defined]
+    d = real(c.diagonal()).sqrt()
     c = c / d.unsqueeze(1) / d.unsqueeze(0)
     if c._data.dtype.kind == "c":
         from .complex import complex, imag
 
-        return complex(real(c).clamp(-1, 1), imag(c).clamp(-1, 1))  # type: ignore[attr-defined]
+        return complex(real(c).clamp(-1, 1), imag(c).clamp(-1, 1))
     return c.clamp(-1, 1)
 
 
@@ -185,18 +186,18 @@ def diff(
         raise RuntimeError(f"order must be non-negative but got {n}")
     d = wrap_dim(dim, len(input._data.shape))
     if n == 0:
-        return _out(input.clone(), out)  # type: ignore[attr-defined]
+        return _out(input.clone(), out)
     x = (
         cat([t for t in (prepend, input, append) if t is not None], d)
         if prepend is not None or append is not None
         else input
     )
     if n > x._data.shape[d]:
-        x = x.narrow(d, 0, 0)  # type: ignore[attr-defined]
+        x = x.narrow(d, 0, 0)
         return _out(x.clone(), out)
     for _ in range(n):
         size = x._data.shape[d]
-        later, earlier = x.narrow(d, 1, size - 1), x.narrow(d, 0, size - 1)  # type: ignore[attr-defined]
+        later, earlier = x.narrow(d, 1, size - 1), x.narrow(d, 0, size - 1)
         x = later ^ earlier if x._data.dtype.kind == "b" else later - earlier
     return _out(x, out)
 
@@ -215,9 +216,10 @@ def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: in
         steps = list(spacing)
     if len(steps) != len(dims):
         raise RuntimeError(
-            f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to 'self.dim() = {ndim}', but got a list of length {len(steps)}"
+            "torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to 'self.dim() = "
+            f"{ndim}', but got a list of length {len(steps)}"
         )
-    x = input if input._data.dtype.kind in "fcV" else input.to(dtypes.get_default_dtype())  # type: ignore[attr-defined]
+    x = input if input._data.dtype.kind in "fcV" else input.to(dtypes.get_default_dtype())
     for d in dims:
         if x._data.shape[d] < edge_order + 1:
             raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
@@ -226,7 +228,7 @@ def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: in
 
 def _gradient(x: Tensor, spacing: Any, d: int, edge_order: int) -> Tensor:
     n = x._data.shape[d]
-    part = lambda start, length: x.narrow(d, start, length)  # type: ignore[attr-defined]  # noqa: E731
+    part = lambda start, length: x.narrow(d, start, length)  # noqa: E731
     if not isinstance(spacing, Tensor):
         inner = (part(2, n - 2) - part(0, n - 2)) / (2 * spacing)
         if edge_order == 1:
@@ -236,8 +238,8 @@ def _gradient(x: Tensor, spacing: Any, d: int, edge_order: int) -> Tensor:
             last = (part(n - 1, 1) * 1.5 - part(n - 2, 1) * 2 + part(n - 3, 1) * 0.5) / spacing
         return cat([first, inner, last], d)
     shape = [-1 if i == d else 1 for i in range(len(x._data.shape))]
-    h = reshape(spacing[1:] - spacing[:-1], *shape)  # type: ignore[index]
-    h1, h2 = h.narrow(d, 0, n - 2), h.narrow(d, 1, n - 2)  # type: ignore[attr-defined]
+    h = reshape(spacing[1:] - spacing[:-1], *shape)
+    h1, h2 = h.narrow(d, 0, n - 2), h.narrow(d, 1, n - 2)
     inner = (
         part(0, n - 2) * (-h2 / (h1 * (h1 + h2)))
         + part(1, n - 2) * ((h2 - h1) / (h1 * h2))
@@ -247,15 +249,15 @@ def _gradient(x: Tensor, spacing: Any, d: int, edge_order: int) -> Tensor:
         first, last = (
             (part(1, 1) - part(0, 1)) / h.narrow(d, 0, 1),
             (part(n - 1, 1) - part(n - 2, 1)) / h.narrow(d, n - 2, 1),
-        )  # type: ignore[attr-defined]
+        )
         return cat([first, inner, last], d)
-    a, b = h.narrow(d, 0, 1), h.narrow(d, 1, 1)  # type: ignore[attr-defined]
+    a, b = h.narrow(d, 0, 1), h.narrow(d, 1, 1)
     first = (
         part(0, 1) * (-(a * 2 + b) / (a * (a + b)))
         + part(1, 1) * ((a + b) / (a * b))
         - part(2, 1) * (a / (b * (a + b)))
     )
-    a, b = h.narrow(d, n - 3, 1), h.narrow(d, n - 2, 1)  # type: ignore[attr-defined]
+    a, b = h.narrow(d, n - 3, 1), h.narrow(d, n - 2, 1)
     last = (
         part(n - 3, 1) * (b / (a * (a + b)))
         - part(n - 2, 1) * ((a + b) / (a * b))
@@ -268,8 +270,8 @@ def _trapezoids(y: Tensor, x: Any, dx: Any, dim: int) -> tuple[Tensor, int]:
     d = wrap_dim(dim, len(y._data.shape))
     n = y._data.shape[d]
     if n == 0:
-        return y.sum(d, keepdim=True), d  # type: ignore[attr-defined]
-    pairs = y.narrow(d, 0, n - 1) + y.narrow(d, 1, n - 1)  # type: ignore[attr-defined]
+        return y.sum(d, keepdim=True), d
+    pairs = y.narrow(d, 0, n - 1) + y.narrow(d, 1, n - 1)
     if x is None:
         return pairs * (dx / 2.0), d
     if len(x._data.shape) == 1:
@@ -285,7 +287,7 @@ def _trapezoids(y: Tensor, x: Any, dx: Any, dim: int) -> tuple[Tensor, int]:
 def trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """The integral along ``dim`` by the trapezoidal rule, with points ``x`` or steps ``dx`` (1 by default)."""
     parts, d = _trapezoids(y, x, 1 if dx is None else dx, dim)
-    return parts.sum(d)  # type: ignore[attr-defined]
+    return parts.sum(d)
 
 
 trapz = trapezoid
@@ -294,7 +296,7 @@ trapz = trapezoid
 def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """Running integrals along ``dim`` by the trapezoidal rule."""
     parts, d = _trapezoids(y, x, 1 if dx is None else dx, dim)
-    return parts.cumsum(d)  # type: ignore[attr-defined]
+    return parts.cumsum(d)
 
 
 # ---------------------------------------------------------------- norms and distances
@@ -338,10 +340,10 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     raw = np.array(list(choose(range(n), r)), np.int64).reshape(-1, r)
     if r == 0:
-        return input.new_empty((0,))  # type: ignore[attr-defined]
-    from .creation import tensor
+        return input.new_empty((0,))
+    from .from_data import tensor
 
-    return input[tensor(raw, device=input.device)]  # type: ignore[index]
+    return input[tensor(raw, device=input.device)]
 
 
 def cartesian_prod(*tensors: Any) -> Tensor:
@@ -361,7 +363,8 @@ def block_diag(*tensors: Any) -> Tensor:
     for i, b in enumerate(blocks):
         if len(b._data.shape) > 2:
             raise RuntimeError(
-                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {len(b._data.shape)} dimensions"
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {len(b._data.shape)} "
+                "dimensions"
             )
     d = common_dtype(blocks)
     width = sum(b._data.shape[1] for b in blocks)
@@ -369,7 +372,7 @@ def block_diag(*tensors: Any) -> Tensor:
     for b in blocks:
         n, m = b._data.shape
         b = operators["cast"](b, d) if b._data.dtype != d else b
-        rows.append(cat([b.new_zeros((n, start)), b, b.new_zeros((n, width - start - m))], 1))  # type: ignore[attr-defined]
+        rows.append(cat([b.new_zeros((n, start)), b, b.new_zeros((n, width - start - m))], 1))
         start += m
     return cat(rows, 0)
 

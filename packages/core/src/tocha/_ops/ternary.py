@@ -68,14 +68,14 @@ def number_like(value: Any, like: Any, dtype: np.dtype) -> Any:
         return wrap(tracing.active.number(value, dtype))
     raw = np.asarray(value).astype(dtype)
     t = wrap(raw)
-    return t if type(like._data) is np.ndarray or type(like._data) in ABSTRACT else t.to(like.device)  # type: ignore[attr-defined]
+    return t if type(like._data) is np.ndarray or type(like._data) in ABSTRACT else t.to(like.device)
 
 
 def as_operands(values: tuple, dtype: np.dtype | None = None) -> tuple:
     """Tensors and numbers as tensors of their common dtype (numbers and None stay None where None)."""
     d = common_dtype(values) if dtype is None else dtype
     like = next(v for v in values if isinstance(v, Tensor))
-    out = []
+    out: list = []
     for v in values:
         if v is None:
             out.append(None)
@@ -87,7 +87,8 @@ def as_operands(values: tuple, dtype: np.dtype | None = None) -> tuple:
 
 
 def where(condition: Any, input: Any = None, other: Any = None, *, out: Any = None) -> Any:
-    """Elements of ``input`` where ``condition``, of ``other`` elsewhere; ``where(condition)`` gives the indices of the true ones.
+    """Elements of ``input`` where ``condition``, of ``other`` elsewhere; ``where(condition)`` gives the indices of the
+    true ones.
 
     Raises:
         RuntimeError: ``condition`` is not boolean.
@@ -217,8 +218,8 @@ def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Any = None) -> Tensor:
         if weight._data.dtype != input._data.dtype:
             if weight._data.shape:
                 raise RuntimeError(f"expected dtype {input.dtype} for `weight` but got dtype {weight.dtype}")
-            weight = weight.to(input.dtype)  # type: ignore[attr-defined]
-        near = weight.abs() < 0.5  # type: ignore[attr-defined]
+            weight = weight.to(input.dtype)
+        near = weight.abs() < 0.5
         result = where(near, input + weight * difference, end - difference * (1 - weight))
     else:
         result = input + difference * weight if abs(weight) < 0.5 else end - difference * (1 - weight)
@@ -240,8 +241,8 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, 
     """
     if tensor1._data.dtype.kind in "biu" and tensor2._data.dtype.kind in "biu":
         raise RuntimeError(
-            "Integer division with addcdiv is no longer supported, and in a future release addcdiv will perform a true division of "
-            "tensor1 and tensor2."
+            "Integer division with addcdiv is no longer supported, and in a future release addcdiv will perform a true "
+            "division of tensor1 and tensor2."
         )
     quotient = tensor1 / tensor2
     result = input + (quotient if value == 1 else quotient * value)
@@ -254,4 +255,4 @@ for _fn in (clamp, clamp_min, clamp_max, clip, lerp, addcmul, addcdiv):
     inplace_method(_fn)
 method(clamp, "clip")
 clip_ = inplace_method(clamp, "clip_")
-clamp_, clamp_min_, clamp_max_ = Tensor.clamp_, Tensor.clamp_min_, Tensor.clamp_max_  # type: ignore[attr-defined]
+clamp_, clamp_min_, clamp_max_ = Tensor.clamp_, Tensor.clamp_min_, Tensor.clamp_max_

@@ -1,8 +1,8 @@
 """A value that counts as depending on another one.
 
-PyTorch computes some gradients from the operator's input although they do not depend on it (a convolution's bias gradient, an
-average pool's gradient). In a graph of gradients they then require grad. ``tied`` gives ours the same standing: with
-``create_graph=True`` such a gradient can be differentiated once more, and the result is zero.
+PyTorch computes some gradients from the operator's input although they do not depend on it (a convolution's bias
+gradient, an average pool's gradient). In a graph of gradients they then require grad. ``tied`` gives ours the same
+standing: with ``create_graph=True`` such a gradient can be differentiated once more, and the result is zero.
 """
 
 from __future__ import annotations

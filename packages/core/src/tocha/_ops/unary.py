@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from .._core.abstract import Abstract
@@ -11,9 +12,10 @@ from .._core.tensor import Tensor
 from .constants import ones_as, zeros_as
 
 __all__ = [
-    "abs", "abs_", "absolute", "acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "asin", "asinh", "atan",
-    "atanh", "cos", "cosh", "deg2rad", "exp", "exp2", "expm1", "log", "log10", "log1p", "log2", "neg", "negative", "positive",
-    "rad2deg", "reciprocal", "rsqrt", "sgn", "sigmoid", "sign", "sin", "sinc", "sinh", "sqrt", "square", "tan", "tanh",
+    "abs", "abs_", "absolute", "acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "asin",
+    "asinh", "atan", "atanh", "cos", "cosh", "deg2rad", "exp", "exp2", "expm1", "log", "log10", "log1p", "log2", "neg",
+    "negative", "positive", "rad2deg", "reciprocal", "rsqrt", "sgn", "sigmoid", "sign", "sin", "sinc", "sinh", "sqrt",
+    "square", "tan", "tanh",
 ]  # fmt: skip
 
 # ---------------------------------------------------------------- powers, exponentials, logarithms
@@ -23,8 +25,8 @@ __all__ = [
 def _negative(xp: Any, x: Any) -> Any:
     if x.dtype.kind == "b":
         raise RuntimeError(
-            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
-            "`logical_not()` operator instead."
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
+            "the `~` or `logical_not()` operator instead."
         )
     return xp.negative(x)
 
@@ -50,13 +52,13 @@ square = unary("square", "square", lambda g, x: g * (x * 2), "x", floating=False
 # ---------------------------------------------------------------- trigonometry
 
 sin = unary("sin", "sin", lambda g, x: g * cos(x), "x")
-cos = unary("cos", "cos", lambda g, x: -g * sin(x), "x")
+cos: Callable = unary("cos", "cos", lambda g, x: -g * sin(x), "x")
 tan = unary("tan", "tan", lambda g, y: g * (y * y + 1), "y")
 asin = unary("asin", "arcsin", lambda g, x: g * rsqrt(1 - x * x), "x")
 acos = unary("acos", "arccos", lambda g, x: -g * rsqrt(1 - x * x), "x")
 atan = unary("atan", "arctan", lambda g, x: g / (x * x + 1), "x")
 sinh = unary("sinh", "sinh", lambda g, x: g * cosh(x), "x")
-cosh = unary("cosh", "cosh", lambda g, x: g * sinh(x), "x")
+cosh: Callable = unary("cosh", "cosh", lambda g, x: g * sinh(x), "x")
 tanh = unary("tanh", "tanh", lambda g, y: g * (1 - y * y), "y")
 asinh = unary("asinh", "arcsinh", lambda g, x: g * rsqrt(x * x + 1), "x")
 acosh = unary("acosh", "arccosh", lambda g, x: g * (rsqrt(x - 1) * rsqrt(x + 1)), "x")
@@ -105,8 +107,8 @@ def _sgn_kernel(xp: Any, x: Any) -> Any:
 
 
 def _sgn_rule(g: Any, x: Any, y: Any) -> Any:
-    from .complex import is_complex_value, real_part
     from .complex import conj_physical as conj
+    from .complex import is_complex_value, real_part
     from .ternary import where
 
     if not is_complex_value(x):
@@ -144,7 +146,7 @@ abs.op.infer = lambda x: (x.shape, _abs_infer_dtype(x))  # type: ignore[attr-def
 
 def abs_(input: Tensor) -> Tensor:
     """In-place ``abs``."""
-    return input.abs_()  # type: ignore[attr-defined]
+    return input.abs_()
 
 
 def positive(input: Tensor) -> Tensor:
@@ -176,5 +178,5 @@ for _name, _fn in _ALIASES.items():
 method(abs, "__abs__")
 method(neg, "__neg__")
 method(positive, "positive", "__pos__")
-Abstract.__neg__ = neg.op.call  # type: ignore[attr-defined]
+Abstract.__neg__ = neg.op.call  # type: ignore[attr-defined, operator]
 Abstract.__abs__ = abs.op.call  # type: ignore[attr-defined]

@@ -31,14 +31,16 @@ def max_unpool(
     shape = input._data.shape
     if len(shape) not in (nd + 1, nd + 2):
         raise RuntimeError(
-            f"Input to max_unpooling{nd}d should be a {nd + 1}d or {nd + 2}d Tensor, but got a tensor with {len(shape)} dimensions."
+            f"Input to max_unpooling{nd}d should be a {nd + 1}d or {nd + 2}d Tensor, but got a tensor with "
+            f"{len(shape)} dimensions."
         )
     size = _unpooled_size(shape[len(shape) - nd :], kernel, step, pads, output_size)
     if indices._data.dtype != NP_INT64:
         raise RuntimeError(f"elements in indices should be type int64 but got: {scalar_type_name(indices._data.dtype)}")
     if tuple(indices._data.shape) != tuple(shape):
         raise RuntimeError(
-            f"Expected shape of indices to be same as that of the input tensor ({list(shape)}) but got indices tensor with shape: {list(indices._data.shape)}"
+            f"Expected shape of indices to be same as that of the input tensor ({list(shape)}) but got indices tensor "
+            f"with shape: {list(indices._data.shape)}"
         )
     _check_positions(indices, size)
     input, single = batched(input, nd)
@@ -56,7 +58,8 @@ def _unpooled_size(sizes: Any, kernel: tuple, stride: tuple, padding: tuple, out
         wanted = wanted[2:]
     if len(wanted) != nd:
         raise ValueError(
-            f"output_size should be a sequence containing {nd} or {nd + 2} elements, but it has a length of '{len(wanted)}'"
+            f"output_size should be a sequence containing {nd} or {nd + 2} elements, but it has a length of "
+            f"'{len(wanted)}'"
         )
     for d in range(nd):
         low, high = natural[d] - stride[d], natural[d] + stride[d]

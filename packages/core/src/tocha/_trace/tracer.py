@@ -31,8 +31,8 @@ class TracingError(RuntimeError):
     @classmethod
     def for_value(cls, raw: Any, what: str) -> TracingError:
         return cls(
-            f"{source_line()}: {what} needs the values of a tensor, which are not known while tracing. A branch or loop on a "
-            "tensor's values cannot be recorded: use tocha.where for elementwise choices"
+            f"{source_line()}: {what} needs the values of a tensor, which are not known while tracing. A branch or "
+            "loop on a tensor's values cannot be recorded: use tocha.where for elementwise choices"
         )
 
 
@@ -61,10 +61,15 @@ class Traced(Abstract):
 
 
 class Tracer:
-    """Records into ``graph`` while ``active()``."""
+    """Records into ``graph`` while ``active()``.
 
-    def __init__(self, graph: Graph | None = None) -> None:
+    With ``recompute`` gradients get nothing that an operator keeps beside its outputs: the graph then has only what
+    operators are documented to give.
+    """
+
+    def __init__(self, graph: Graph | None = None, *, recompute: bool = False) -> None:
         self.graph = Graph() if graph is None else graph
+        self.recompute = recompute
         self.modules: list[str] = []
         self._names: dict[int, str] = {}
         self._known: dict[int, Traced] = {}
@@ -142,9 +147,12 @@ class Tracer:
             arguments: tuple = (tuple([self._argument(a) for a in args[0]]),)
             attrs = args[1:]
         else:
-            arguments = tuple([self._argument(a) for a in args[:arity]])
+            like = _dtype_for_numbers(op, args)
+            arguments = tuple([self._argument(a, like) for a in args[:arity]])
             attrs = args[arity:]
         outs, aux = specs(op, args)
+        if self.recompute:
+            aux = [None if isinstance(a, tuple) else a for a in aux]
         kept = [a for a in aux if isinstance(a, tuple)]
         pure = not op.meta.get("random", False)
         values = self.graph.add(op, arguments, attrs, [*outs, *kept], module=self._module(), pure=pure)
@@ -161,13 +169,25 @@ class Tracer:
 
         return self.create(full_op, ((), number, dtype))
 
-    def _argument(self, a: Any) -> Value | None:
+    def _argument(self, a: Any, dtype: Any = None) -> Value | None:
         if a is None or type(a) is Traced:
             return None if a is None else a.value
+        if dtype is not None and isinstance(a, (bool, int, float)):
+            a = np.asarray(a, dtype)
+        elif dtype is not None and hasattr(a, "scalar_category"):
+            return self.number(a, dtype).value
         return self.constant(a if isinstance(a, (np.ndarray, Abstract)) else np.asarray(a)).value
 
     def _module(self) -> str:
         return self.modules[-1] if self.modules else ""
+
+
+def _dtype_for_numbers(op: Op, args: tuple) -> Any:
+    """What Python numbers beside an array become in a pointwise operator: rules write ``g * 0.5`` on raw arrays."""
+    if op.family != "binary" and op.name != "where":
+        return None
+    found = [a.dtype for a in args[:3] if hasattr(a, "dtype")]
+    return found[-1] if found else None
 
 
 def _traced_kernel(op: Op) -> Callable:

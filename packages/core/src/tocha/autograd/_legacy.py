@@ -18,7 +18,8 @@ class VariableMeta(type):
 
 
 class Variable(metaclass=VariableMeta):
-    """``Variable(data)`` is the tensor ``data`` without its history; tensors and variables are one since PyTorch 0.4."""
+    """``Variable(data)`` is the tensor ``data`` without its history; tensors and variables are one since PyTorch
+    0.4."""
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: Any = None) -> Tensor:  # type: ignore[misc]
         from .._ops.creation import empty
@@ -31,7 +32,8 @@ class Variable(metaclass=VariableMeta):
 
 
 class NestedIOFunction(Function):
-    """A function of nested lists and tuples of tensors: subclasses write ``forward_extended`` and ``backward_extended``.
+    """A function of nested lists and tuples of tensors: subclasses write ``forward_extended`` and
+    ``backward_extended``.
 
     Kept for old programs; new ones use :class:`Function`.
     """
@@ -44,7 +46,7 @@ class NestedIOFunction(Function):
 
         class Flat(Function):
             @staticmethod
-            def forward(ctx: Any, *values: Any) -> tuple:  # type: ignore[override]
+            def forward(ctx: Any, *values: Any) -> tuple:
                 outer._ctx = ctx
                 found, outer._outputs = flatten(outer.forward_extended(*unflatten(values, spec)))
                 return tuple(found)
@@ -110,7 +112,8 @@ class _Switch(_Context):
 
 
 class set_multithreading_enabled(_Switch):
-    """Whether PyTorch's backward may use threads of its own. Backward always runs on the calling thread here: kept, without effect."""
+    """Whether PyTorch's backward may use threads of its own. Backward always runs on the calling thread here: kept,
+    without effect."""
 
     _state = contextvars.ContextVar("multithreading", default=True)
 

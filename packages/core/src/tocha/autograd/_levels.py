@@ -129,6 +129,6 @@ class Pushforward:
         wanted = [c for c in self.cotangents if c is not None]
         if not pairs or not wanted:
             return [None] * len(self.cotangents)
-        create = bool(recording()) and (self.live or any(edge(t) is not None for _, t in pairs))  # type: ignore[arg-type]
+        create = bool(recording()) and (self.live or any(edge(t) is not None for _, t in pairs))
         found = iter(gradients([p for p, _ in pairs], wanted, [t for _, t in pairs], create))
         return [None if c is None else leave(next(found), self.ids) for c in self.cotangents]

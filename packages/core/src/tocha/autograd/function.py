@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .._core import dtypes
-from .._core.grad_mode import recording, reset_mode, set_mode
-from .._core.hooks import as_tensor
+from .._core.grad_mode import Instruments, recording, reset_mode, set_mode
+from .._core.hooks import as_tensor, instrument_node
 from .._core.node import Node, next_sequence, pick
 from .._core.tensor import Tensor, wrap
 from .._core.views import counter, edge
@@ -31,12 +31,14 @@ class FunctionCtx:
         self._output_places: dict[int, int] = {}
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keep inputs or outputs for ``backward``, which finds them in ``saved_tensors``; a later write to one is an error."""
+        """Keep inputs or outputs for ``backward``, which finds them in ``saved_tensors``; a later write to one is an
+        error."""
         self._saved = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """Keep tensors for ``jvp``."""
-        self._saved_for_forward = tensors
+        """Keep tensors for ``jvp``, which finds them in ``saved_tensors`` where nothing is saved for backward."""
+        if not self._saved:
+            self._saved = tensors
 
     @property
     def saved_tensors(self) -> tuple:
@@ -52,10 +54,15 @@ class FunctionCtx:
             from .._core.engine import TWICE
 
             raise RuntimeError(TWICE)
-        tensors = []
+        tensors: list[Tensor | None] = []
         for kind, value, version in node.saved:
             if kind == "none":
                 tensors.append(None)
+                continue
+            if kind == "packed":
+                unpack, e = version
+                t = unpack(value)
+                tensors.append(t if e is None else e if isinstance(e, Tensor) else wrap(t._data, e))
                 continue
             t = (
                 wrap(value, pick(node, version) if kind == "output" and node.op.outputs != 1 else node)
@@ -64,8 +71,9 @@ class FunctionCtx:
             )
             if kind == "input" and t._version != version:
                 raise RuntimeError(
-                    "one of the variables needed for gradient computation has been modified by an inplace operation: a tensor saved by "
-                    f"{node.op.grad_name} is at version {t._version}; expected version {version} instead."
+                    "one of the variables needed for gradient computation has been modified by an inplace operation: a "
+                    f"tensor saved by {node.op.grad_name} is at version {t._version}; expected version {version} "
+                    f"instead."
                 )
             tensors.append(t)
         return tuple(tensors)
@@ -107,7 +115,12 @@ class _FunctionOp:
         return out
 
     def vjp(self, n: Node, g: Any) -> tuple:
-        result = self.cls.backward(self.ctx, *self._gradients(g))  # type: ignore[attr-defined]
+        backward = (
+            _transposed
+            if self.cls.backward is Function.backward and self.cls.jvp is not Function.jvp
+            else self.cls.backward
+        )
+        result = backward(self.ctx, *self._gradients(g))
         result = tuple(result) if isinstance(result, (tuple, list)) else (result,)
         places = n.attrs
         count = places[1]
@@ -118,7 +131,8 @@ class _FunctionOp:
             and any(r is not None for r in result[count:])
         ):
             raise RuntimeError(
-                f"function {self.grad_name} returned an incorrect number of gradients (expected {count}, got {len(result)})"
+                f"function {self.grad_name} returned an incorrect number of gradients (expected {count}, got "
+                f"{len(result)})"
             )
         picked = []
         for place, e, shape in zip(places[0], n.edges, places[2]):
@@ -132,7 +146,8 @@ class _FunctionOp:
                     r = reduce_to(r, shape)
                 except Exception:
                     raise RuntimeError(
-                        f"Function {self.grad_name} returned an invalid gradient at index {place} - got {list(r._data.shape)} but expected shape compatible with {list(shape)}"
+                        f"Function {self.grad_name} returned an invalid gradient at index {place} - got "
+                        f"{list(r._data.shape)} but expected shape compatible with {list(shape)}"
                     ) from None
             picked.append(r)
         return tuple(picked)
@@ -176,7 +191,14 @@ class Function:
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD."
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
+            "backward mode AD."
+        )
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         )
 
     @staticmethod
@@ -209,6 +231,23 @@ class Function:
         return outputs[0] if single else tuple(outputs)
 
 
+def _transposed(ctx: FunctionCtx, *grads: Any) -> tuple:
+    """The gradients of a function that has a ``jvp`` and no ``backward``: ``jvp`` is linear, and its gradient is its
+    transpose."""
+    from ._levels import gradients, level
+
+    node: Any = ctx._node
+    kinds = node.extras()["inputs"]
+    with level():
+        tangents = [None if k is None else wrap(np.zeros(*k)).requires_grad_() for k in kinds]
+        outputs = node.op.cls.jvp(ctx, *tangents)
+        outputs = tuple(outputs) if isinstance(outputs, (tuple, list)) else (outputs,)
+    wanted = [t for t in tangents if t is not None]
+    pairs = [(o, g) for o, g in zip(outputs, grads) if isinstance(o, Tensor) and g is not None]
+    found = iter(gradients([o for o, _ in pairs], wanted, [g for _, g in pairs], bool(recording())))
+    return tuple([None if t is None else next(found) for t in tangents])
+
+
 def _record(cls: type, ctx: FunctionCtx, args: tuple, tensors: list, edges: tuple, outputs: list) -> list:
     node = Node()
     shapes = [(tuple(o._data.shape), o._data.dtype) if isinstance(o, Tensor) else ((), np.dtype(bool)) for o in outputs]
@@ -217,6 +256,9 @@ def _record(cls: type, ctx: FunctionCtx, args: tuple, tensors: list, edges: tupl
     node.seq = next_sequence()
     node.attrs = ([i for i, _ in tensors], len(args), [tuple(t._data.shape) for _, t in tensors])
     node.aux = node.shape = node.counters = None
+    if cls.jvp is not Function.jvp:  # type: ignore[attr-defined]
+        floats = [isinstance(a, Tensor) and dtypes.is_differentiable_np(a._data.dtype) for a in args]
+        node.extras()["inputs"] = [(tuple(a._data.shape), a._data.dtype) if f else None for a, f in zip(args, floats)]
     inputs = {id(t) for _, t in tensors}
     dirty = {id(t) for t in ctx._dirty}
     fixed = {id(t) for t in ctx._not_differentiable}
@@ -236,10 +278,18 @@ def _record(cls: type, ctx: FunctionCtx, args: tuple, tensors: list, edges: tupl
         target._node = node if len(outputs) == 1 else pick(node, i)
         target._flags |= 1
         made.append(target)
-    saved = []
+    saved: list[tuple] = []
+    mode = recording()
+    if isinstance(mode, Instruments):
+        node.saved = ()
+        instrument_node(node, mode)
+    pack = mode.pack if isinstance(mode, Instruments) else None
     for t in ctx._saved:
         if t is None:
             saved.append(("none", None, 0))
+        elif pack is not None:
+            to: Any = made[places[id(t)]]._node if id(t) in places and id(t) not in inputs else edge(t)
+            saved.append(("packed", pack(t.detach()), (mode.unpack, to)))
         elif id(t) in places and id(t) not in inputs:
             saved.append(("output", t._data, places[id(t)]))
         else:
@@ -252,7 +302,8 @@ def _record(cls: type, ctx: FunctionCtx, args: tuple, tensors: list, edges: tupl
 
 
 def once_differentiable(fn: Callable) -> Callable:
-    """Decorate ``backward`` to say that it cannot be differentiated itself: a second derivative through it is an error."""
+    """Decorate ``backward`` to say that it cannot be differentiated itself: a second derivative through it is an
+    error."""
 
     @functools.wraps(fn)
     def wrapped(ctx: Any, *args: Any) -> Any:
@@ -272,9 +323,9 @@ def once_differentiable(fn: Callable) -> Callable:
 
 class _Barrier(Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:  # type: ignore[override]
-        return x.clone()  # type: ignore[attr-defined]
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x.clone()
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, g: Tensor) -> Any:
         raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")

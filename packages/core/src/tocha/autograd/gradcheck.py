@@ -27,14 +27,15 @@ def _differentiable(outputs: Any) -> list[Tensor]:
 
 def _real_parts(t: Tensor) -> list[np.ndarray]:
     """An output as real functions: itself, or its real and imaginary parts."""
-    raw = t.detach().numpy()  # type: ignore[attr-defined]
+    raw = t.detach().numpy()
     return [raw.real.copy(), raw.imag.copy()] if raw.dtype.kind == "c" else [raw.copy()]
 
 
 def _numerical(fn: Callable[[], list[np.ndarray]], x: np.ndarray, eps: float) -> list[np.ndarray]:
     """Central differences of each real output: (elements of x, elements of output).
 
-    For complex ``x``, derivative along the real axis plus ``1j`` times that along the imaginary one, PyTorch's convention.
+    For complex ``x``, derivative along the real axis plus ``1j`` times that along the imaginary one, PyTorch's
+    convention.
     """
     flat = x.reshape(-1)
     count = len(fn())
@@ -55,10 +56,10 @@ def _numerical(fn: Callable[[], list[np.ndarray]], x: np.ndarray, eps: float) ->
 
 
 def gradcheck(
-    func: Callable, inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3, raise_exception: bool = True,
-    nondet_tol: float = 0.0, check_undefined_grad: bool = True, check_grad_dtypes: bool = False, check_batched_grad: bool = False,
-    check_batched_forward_grad: bool = False, check_forward_ad: bool = False, check_backward_ad: bool = True, fast_mode: bool = False,
-    masked: bool | None = None,
+    func: Callable, inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
+    raise_exception: bool = True, nondet_tol: float = 0.0, check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False, check_batched_grad: bool = False, check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False, check_backward_ad: bool = True, fast_mode: bool = False, masked: bool | None = None,
 ) -> bool:  # fmt: skip
     """Compare the gradients of ``func(*inputs)`` with central differences; inputs that require grad should be float64.
 
@@ -76,7 +77,8 @@ def gradcheck(
     wanted = [a for a in args if isinstance(a, Tensor) and a.requires_grad]
     if not wanted:
         raise ValueError(
-            "gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True."
+            "gradcheck expects at least one input tensor to require gradient, but none of the them have "
+            "requires_grad=True."
         )
 
     def floating() -> list[Tensor]:
@@ -87,7 +89,7 @@ def gradcheck(
 
     outputs = floating()
     for i, x in enumerate(wanted):
-        estimates = iter(_numerical(values, x.detach().numpy(), eps))  # type: ignore[attr-defined]
+        estimates = iter(_numerical(values, x.detach().numpy(), eps))
         for k, out in enumerate(outputs):
             for unit in (1, 1j) if out._data.dtype.kind == "c" else (1,):
                 analytic, estimate = _analytic(out, x, unit), next(estimates)
@@ -99,7 +101,8 @@ def gradcheck(
                     unit
                 ]
                 raise GradcheckError(
-                    f"Jacobian mismatch for {part}output {k} with respect to input {i},\nnumerical:{estimate}\nanalytical:{analytic}\n"
+                    f"Jacobian mismatch for {part}output {k} with respect to input "
+                    f"{i},\nnumerical:{estimate}\nanalytical:{analytic}\n"
                 )
     return True
 
@@ -120,12 +123,14 @@ def _analytic(out: Tensor, x: Tensor, unit: complex) -> np.ndarray:
 
 
 def gradgradcheck(
-    func: Callable, inputs: Any, grad_outputs: Sequence | None = None, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
-    gen_non_contig_grad_outputs: bool = False, raise_exception: bool = True, nondet_tol: float = 0.0, check_undefined_grad: bool = True,
-    check_grad_dtypes: bool = False, check_batched_grad: bool = False, check_fwd_over_rev: bool = False, check_rev_over_rev: bool = True,
+    func: Callable, inputs: Any, grad_outputs: Sequence | None = None, *, eps: float = 1e-6, atol: float = 1e-5,
+    rtol: float = 1e-3, gen_non_contig_grad_outputs: bool = False, raise_exception: bool = True,
+    nondet_tol: float = 0.0, check_undefined_grad: bool = True, check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False, check_fwd_over_rev: bool = False, check_rev_over_rev: bool = True,
     fast_mode: bool = False, masked: bool = False,
 ) -> bool:  # fmt: skip
-    """``gradcheck`` of the gradients themselves, with respect to the inputs and to ``grad_outputs`` (random by default)."""
+    """``gradcheck`` of the gradients themselves, with respect to the inputs and to ``grad_outputs`` (random by
+    default)."""
     args = _tuple(inputs)
     outputs = _differentiable(func(*args))
     if grad_outputs is None:

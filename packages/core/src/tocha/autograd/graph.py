@@ -35,7 +35,7 @@ class save_on_cpu(saved_tensors_hooks):
     """Keep saved tensors in host memory until backward needs them."""
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
-        super().__init__(lambda t: (t.device, t.cpu()), lambda packed: packed[1].to(packed[0]))  # type: ignore[attr-defined]
+        super().__init__(lambda t: (t.device, t.cpu()), lambda packed: packed[1].to(packed[0]))
 
 
 class disable_saved_tensors_hooks(instrumented):

@@ -56,8 +56,9 @@ def jvp(func: Callable, primals: Any, tangents: Any, *, strict: bool = False, ha
     directions, tangent_spec = flatten(tangents)
     if spec != tangent_spec:
         raise RuntimeError(
-            f"{_JVP}: Expected primals and tangents to have the same python structure. For example, if primals is a tuple of 3 "
-            f"tensors, tangents also must be. Got primals with structure {spec} and tangents with structure {tangent_spec}"
+            f"{_JVP}: Expected primals and tangents to have the same python structure. For example, if primals is a "
+            f"tuple of 3 tensors, tangents also must be. Got primals with structure {spec} and tangents with structure "
+            f"{tangent_spec}"
         )
     for name, values in (("primals", leaves), ("tangents", directions)):
         if not values:
@@ -65,18 +66,26 @@ def jvp(func: Callable, primals: Any, tangents: Any, *, strict: bool = False, ha
         for value in values:
             if not isinstance(value, Tensor):
                 raise RuntimeError(f"{_JVP}: Expected {name} to only contain Tensors, got {type(value)}")
+    for p, t in zip(leaves, directions):
+        if p.shape != t.shape:
+            raise RuntimeError(
+                "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
+                f"Tensor is of size {list(p.shape)} while the given forward gradient is of size {list(t.shape)}."
+            )
     linear = _Linear(func, primals, None, has_aux, _JVP)
     found = linear.push(directions)
     if strict and any(t is None for t in found):
         raise RuntimeError(
-            "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with strict=True."
+            "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed "
+            "with strict=True."
         )
     tangent = unflatten(filled(found, linear.outputs), linear.output_spec)
     return (linear.output, tangent, linear.aux) if has_aux else (linear.output, tangent)
 
 
 def linearize(func: Callable, *primals: Any) -> tuple[Any, Callable]:
-    """``(func(*primals), jvp_fn)``; ``jvp_fn(*tangents)`` is the derivative at ``primals``, without running ``func`` again.
+    """``(func(*primals), jvp_fn)``; ``jvp_fn(*tangents)`` is the derivative at ``primals``, without running ``func``
+    again.
 
     Raises:
         RuntimeError: the tangents differ from the primals in structure, shape, dtype or device.
@@ -98,7 +107,8 @@ def linearize(func: Callable, *primals: Any) -> tuple[Any, Callable]:
                 have, want = getattr(t, what), getattr(p, what)
                 if have != want:
                     raise RuntimeError(
-                        f"tangent:{i} with {what} {have} in flattened pytree doesn't match the {what} {want} of the corresponding primal."
+                        f"tangent:{i} with {what} {have} in flattened pytree doesn't match the {what} {want} of the "
+                        "corresponding primal."
                     )
         return unflatten(filled(linear.push(leaves), linear.outputs), linear.output_spec)
 
@@ -108,7 +118,8 @@ def linearize(func: Callable, *primals: Any) -> tuple[Any, Callable]:
 def jacfwd(
     func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Callable:
-    """A function that gives the Jacobian of ``func`` by forward mode: ``func`` runs once, then one pass an input element.
+    """A function that gives the Jacobian of ``func`` by forward mode: ``func`` runs once, then one pass an input
+    element.
 
     Shapes and structure are those of :func:`jacrev`.
 
@@ -149,7 +160,7 @@ def jacfwd(
             parts = [
                 stacked([c[i] for c in columns], out.detach(), (leaf._data.size, *shape))
                 .movedim(0, -1)
-                .reshape((*shape, *leaf._data.shape))  # type: ignore[attr-defined]
+                .reshape((*shape, *leaf._data.shape))
                 for columns, leaf in zip(pushed, linear.leaves)
             ]
             inner = unflatten(parts, linear.spec)

@@ -87,7 +87,8 @@ def _apply(tensor: Tensor, left: list[list[str]], right: list[list[str]], length
     rest = len(shape) - len(left) + (1 if ["..."] in left else 0)
     if rest < 0 or (rest and ["..."] not in left):
         raise RuntimeError(
-            f"Number of dimensions in pattern, {len(left)}, must match the tensor's {len(shape)} dimensions of sizes {list(shape)}"
+            f"Number of dimensions in pattern, {len(left)}, must match the tensor's {len(shape)} dimensions of sizes "
+            f"{list(shape)}"
         )
     sizes: list[int] = []
     order: dict[str, list[int]] = {}
@@ -103,7 +104,7 @@ def _apply(tensor: Tensor, left: list[list[str]], right: list[list[str]], length
             sizes.append(size)
         at += 1
     permutation = [d for g in right for n in g for d in order[n]]
-    result: Any = tensor.reshape(sizes).permute(permutation)  # type: ignore[attr-defined]
+    result: Any = tensor.reshape(sizes).permute(permutation)
     final: list[int] = []
     for group in right:
         parts = [sizes[d] for n in group for d in order[n]]

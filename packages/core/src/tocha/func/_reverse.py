@@ -28,7 +28,8 @@ def filled(values: Any, like: Any) -> list[Tensor]:
 
 
 def chosen_roots(args: tuple, argnums: int | tuple[int, ...]) -> tuple[tuple, list[Tensor], list[Tensor], Spec]:
-    """The arguments with roots in the place of those that ``argnums`` names; the originals, the roots, their structure."""
+    """The arguments with roots in the place of those that ``argnums`` names; the originals, the roots, their
+    structure."""
     places = positions(argnums, len(args))
     single = isinstance(argnums, int)
     leaves, spec = flatten(args[places[0]] if single else tuple([args[p] for p in places]))
@@ -65,8 +66,8 @@ def grad_and_value(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: 
             raise RuntimeError(f"{api}: Expected f(*args) to return a Tensor, got {type(output)}")
         if output.ndim:
             raise RuntimeError(
-                f"{api}: Expected f(*args) to return a scalar Tensor, got tensor with {output.ndim} dims. Maybe you wanted to "
-                "use the vjp or jacrev APIs instead?"
+                f"{api}: Expected f(*args) to return a scalar Tensor, got tensor with {output.ndim} dims. Maybe you "
+                "wanted to use the vjp or jacrev APIs instead?"
             )
         ids = {id(r) for r in roots}
         create = bool(recording()) and leads_beyond((output,), ids)
@@ -116,7 +117,8 @@ class _Pullback:
         for o in self.outputs:
             if o._data.dtype.kind not in "fVc":
                 raise RuntimeError(
-                    f"vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {o.dtype}"
+                    "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype "
+                    f"{o.dtype}"
                 )
         self.ids = {id(r) for r in self.roots}
         self.live = leads_beyond(self.outputs, self.ids)
@@ -158,8 +160,8 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
         leaves, spec = flatten(cotangents)
         if spec != pullback.output_spec:
             raise RuntimeError(
-                "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
-                f"cotangents: {spec}, primal output: {pullback.output_spec}"
+                "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
+                f"function. cotangents: {spec}, primal output: {pullback.output_spec}"
             )
         return unflatten(pullback.pull(leaves, retain_graph, create_graph), pullback.spec)
 
@@ -171,7 +173,7 @@ def basis(like: Tensor) -> Any:
     from .._ops.creation import zeros_like
 
     for i in range(like._data.size):
-        unit = zeros_like(like).contiguous()  # type: ignore[attr-defined]
+        unit = zeros_like(like).contiguous()
         unit.view(-1)[i] = 1
         yield unit
 
@@ -180,7 +182,7 @@ def stacked(rows: list, like: Tensor, shape: tuple) -> Tensor:
     """``rows`` as one tensor of ``shape`` (zeros like ``like`` where there are none)."""
     from .._ops.movement import stack
 
-    return stack(rows).reshape(shape) if rows else like.new_zeros(shape)  # type: ignore[attr-defined]
+    return stack(rows).reshape(shape) if rows else like.new_zeros(shape)
 
 
 def jacrev(
@@ -194,7 +196,8 @@ def jacrev(
 
     Args:
         argnums, has_aux: as :func:`grad_and_value`.
-        chunk_size: how many rows PyTorch would compute at once; rows are computed one by one here, so it only has to be positive.
+        chunk_size: how many rows PyTorch would compute at once; rows are computed one by one here, so it only has to be
+            positive.
 
     Raises:
         RuntimeError: complex inputs or outputs. ValueError: ``chunk_size`` is not positive.

@@ -12,7 +12,7 @@ class Spec:
 
     def __init__(self, kind: type | None, context: Any = None, children: tuple[Spec, ...] = ()) -> None:
         self.kind, self.context, self.children = kind, context, children
-        self.leaves = 1 if kind is None else sum(c.leaves for c in children)
+        self.leaves: int = 1 if kind is None else sum(c.leaves for c in children)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Spec) and (self.kind, self.context, self.children) == (

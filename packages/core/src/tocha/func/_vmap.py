@@ -31,7 +31,7 @@ def guarded(randomness: str) -> Iterator[None]:
         return
     before = default_generator.get_state()
     yield
-    if not bool((default_generator.get_state() == before).all()):  # type: ignore[attr-defined]
+    if not bool((default_generator.get_state() == before).all()):
         default_generator.set_state(before)
         raise RuntimeError(
             "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
@@ -56,7 +56,8 @@ def vmap(
             as the arguments are.
         out_dims: where the mapped dimension goes in each output (None: the output does not depend on it).
         randomness: "error" refuses random functions, "different" draws for each slice, "same" draws the same for all.
-        chunk_size: how many slices PyTorch would compute at once; slices run one by one here, so it only has to be positive.
+        chunk_size: how many slices PyTorch would compute at once; slices run one by one here, so it only has to be
+            positive.
 
     Raises:
         ValueError: ``in_dims`` or ``out_dims`` do not fit, sizes differ, or an output is no tensor.
@@ -101,8 +102,8 @@ def _check_out_dims(out_dims: Any, func: Any) -> None:
     for d in flatten(out_dims)[0]:
         if d is not None and not isinstance(d, int):
             raise ValueError(
-                f"vmap({_name(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of ints "
-                "representing where in the outputs the vmapped dimension should appear."
+                f"vmap({_name(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python "
+                "collection of ints representing where in the outputs the vmapped dimension should appear."
             )
 
 
@@ -111,18 +112,19 @@ def _batch(in_dims: Any, args: tuple, leaves: list, spec: Any, func: Any) -> tup
     name = f"vmap({_name(func)}, in_dims={in_dims}, ...)(<inputs>)"
     if not isinstance(in_dims, (int, tuple)):
         raise ValueError(
-            f"{name}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, got: {type(in_dims)}."
+            f"{name}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, "
+            f"got: {type(in_dims)}."
         )
     if not args:
         raise ValueError(
-            f"vmap({_name(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
-            "function with no inputs. The latter is unsupported."
+            f"vmap({_name(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap "
+            "over a function with no inputs. The latter is unsupported."
         )
     dims = spread(in_dims, spec)
     if dims is None:
         raise ValueError(
-            f"{name}: in_dims is not compatible with the structure of `inputs`. in_dims has structure {flatten(in_dims)[1]} but "
-            f"inputs has structure {spec}."
+            f"{name}: in_dims is not compatible with the structure of `inputs`. in_dims has structure "
+            f"{flatten(in_dims)[1]} but inputs has structure {spec}."
         )
     for i, (x, d) in enumerate(zip(leaves, dims)):
         if d is None:
@@ -133,13 +135,13 @@ def _batch(in_dims: Any, args: tuple, leaves: list, spec: Any, func: Any) -> tup
             )
         if not isinstance(x, Tensor):
             raise ValueError(
-                f"{name}: Got in_dim={d} for an input but the input is of type {type(x)}. We cannot vmap over non-Tensor arguments, "
-                "please use None as the respective in_dim"
+                f"{name}: Got in_dim={d} for an input but the input is of type {type(x)}. We cannot vmap over "
+                "non-Tensor arguments, please use None as the respective in_dim"
             )
         if not -x.ndim <= d < x.ndim:
             raise ValueError(
-                f"{name}: Got in_dim={d} for some input, but that input is a Tensor of dimensionality {x.ndim} so expected in_dim to "
-                f"satisfy -{x.ndim} <= in_dim < {x.ndim}."
+                f"{name}: Got in_dim={d} for some input, but that input is a Tensor of dimensionality {x.ndim} so "
+                f"expected in_dim to satisfy -{x.ndim} <= in_dim < {x.ndim}."
             )
         dims[i] = d % x.ndim
     sizes = [x.shape[d] for x, d in zip(leaves, dims) if d is not None]
@@ -147,7 +149,8 @@ def _batch(in_dims: Any, args: tuple, leaves: list, spec: Any, func: Any) -> tup
         raise ValueError("vmap: Expected at least one Tensor to vmap over")
     if any(s != sizes[0] for s in sizes):
         raise ValueError(
-            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension"
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the "
+            "mapped dimension"
         )
     return dims, sizes[0]
 
@@ -158,8 +161,8 @@ def _output_dims(out_dims: Any, output: Any, spec: Any, func: Any) -> list:
     dims = spread(out_dims, spec)
     if dims is None:
         raise ValueError(
-            f"vmap({_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of `outputs`. "
-            f"out_dims has structure {flatten(out_dims)[1]} but outputs has structure {spec}."
+            f"vmap({_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure "
+            f"of `outputs`. out_dims has structure {flatten(out_dims)[1]} but outputs has structure {spec}."
         )
     return dims
 
@@ -178,8 +181,8 @@ def _stack(results: list, out_dims: Any, func: Any) -> Any:
             continue
         if not isinstance(values[0], Tensor):
             raise ValueError(
-                f"vmap({_name(func)}, ...): `{_name(func)}` must only return Tensors, got type {type(values[0])}. Did you mean to set "
-                "out_dims= to None for output?"
+                f"vmap({_name(func)}, ...): `{_name(func)}` must only return Tensors, got type {type(values[0])}. Did "
+                "you mean to set out_dims= to None for output?"
             )
         outputs.append(stack(values, d))
     return unflatten(outputs, spec)

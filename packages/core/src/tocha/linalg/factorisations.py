@@ -10,11 +10,13 @@ from tocha._core import arrays
 from tocha._core.return_types import named
 from tocha._core.tensor import Tensor, wrap
 from tocha._ops import decompositions as ops
+from tocha._ops import spectra
 from tocha._ops.contraction import matmul
 
 from .errors import check_floating, check_matrix, check_square, given, infos
 
-__all__ = ["cholesky", "cholesky_ex", "eig", "eigh", "eigvals", "eigvalsh", "householder_product", "ldl_factor", "ldl_factor_ex",
+__all__ = ["cholesky", "cholesky_ex", "eig", "eigh", "eigvals", "eigvalsh", "householder_product", "ldl_factor",
+           "ldl_factor_ex",
            "ldl_solve", "lu", "lu_factor", "lu_factor_ex", "lu_solve", "qr", "svd", "svdvals"]  # fmt: skip
 
 cholesky_ex_result = named("cholesky_ex", "L", "info")
@@ -57,21 +59,21 @@ def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
             f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
         )
     q, r = ops.qr_op(A, "reduced" if mode == "r" else mode)
-    return given(qr_result(A.new_empty((0,)) if mode == "r" else q, r), out)  # type: ignore[attr-defined]
+    return given(qr_result(A.new_empty((0,)) if mode == "r" else q, r), out)
 
 
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Any = None) -> Any:
     """``A = U @ diag(S) @ Vh`` with falling singular values, as ``(U, S, Vh)``."""
     check_matrix(A, "linalg.svd")
     check_floating(A, "linalg.svd")
-    return given(svd_result(*ops.svd_op(A, full_matrices)), out)
+    return given(svd_result(*spectra.svd_op(A, full_matrices)), out)
 
 
 def svdvals(A: Tensor, *, driver: str | None = None, out: Any = None) -> Tensor:
     """The singular values, falling."""
     check_matrix(A, "linalg.svdvals")
     check_floating(A, "linalg.svdvals")
-    return given(ops.svd_op(A, False)[1], out)
+    return given(spectra.svd_op(A, False)[1], out)
 
 
 def eigh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
@@ -80,7 +82,7 @@ def eigh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
     check_floating(A, "linalg.eigh")
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
-    return given(eigh_result(*ops.eigh_op(A, UPLO.upper())), out)
+    return given(eigh_result(*spectra.eigh_op(A, UPLO.upper())), out)
 
 
 def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> Tensor:
@@ -92,7 +94,7 @@ def eig(A: Tensor, *, out: Any = None) -> Any:
     """Eigenvalues and eigenvectors of square matrices, complex."""
     check_square(A, "linalg.eig")
     check_floating(A, "linalg.eig")
-    return given(eig_result(*ops.eig_op(A, A._data.dtype.kind == "c")), out)
+    return given(eig_result(*spectra.eig_op(A, A._data.dtype.kind == "c")), out)
 
 
 def eigvals(A: Tensor, *, out: Any = None) -> Tensor:
@@ -140,7 +142,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
     compact = _padded(lower.tril(-1), rows, columns) + _padded(upper, rows, columns)
     host = arrays.to_host(p._data)
     pivots = wrap(_pivots(host, k) if host.size else np.zeros((*host.shape[:-2], k), np.int32))
-    return given(lu_factor_result(compact, pivots if type(A._data) is np.ndarray else pivots.to(A.device)), out)  # type: ignore[attr-defined]
+    return given(lu_factor_result(compact, pivots if type(A._data) is np.ndarray else pivots.to(A.device)), out)
 
 
 def _padded(x: Tensor, rows: int, columns: int) -> Tensor:
@@ -169,7 +171,7 @@ def permutation(pivots: Tensor, rows: int, like: Tensor) -> Tensor:
             order[i], order[j - 1] = order[j - 1], order[i]
         out[b, order, np.arange(rows)] = 1
     made = wrap(out.reshape(*swaps.shape[:-1], rows, rows))
-    return made if type(like._data) is np.ndarray else made.to(like.device)  # type: ignore[attr-defined]
+    return made if type(like._data) is np.ndarray else made.to(like.device)
 
 
 def lu_solve(
@@ -179,12 +181,12 @@ def lu_solve(
     check_square(LU, "linalg.lu_solve", "LU")
     p = permutation(pivots, LU._data.shape[-1], LU)
     if not left:
-        return given(lu_solve(LU, pivots, B.mH, adjoint=not adjoint).mH, out)  # type: ignore[attr-defined]
+        return given(lu_solve(LU, pivots, B.mH, adjoint=not adjoint).mH, out)
     if adjoint:
-        y = ops.triangular_op(LU.mH, B, False)  # type: ignore[attr-defined]
-        x = matmul(p, ops.triangular_op(LU.mH, y, True, True))  # type: ignore[attr-defined]
+        y = ops.triangular_op(LU.mH, B, False)
+        x = matmul(p, ops.triangular_op(LU.mH, y, True, True))
     else:
-        y = ops.triangular_op(LU, matmul(p.mT, B), False, True)  # type: ignore[attr-defined]
+        y = ops.triangular_op(LU, matmul(p.mT, B), False, True)
         x = ops.triangular_op(LU, y, True)
     return given(x, out)
 
@@ -209,7 +211,8 @@ def _ldl(A: Tensor, hermitian: bool) -> tuple[Tensor, Tensor]:
 
 
 def ldl_factor(A: Tensor, *, hermitian: bool = False, out: Any = None) -> Any:
-    """The compact LDL factorisation of symmetric matrices, as LAPACK stores it: ``(LD, pivots)``. Not differentiable."""
+    """The compact LDL factorisation of symmetric matrices, as LAPACK stores it: ``(LD, pivots)``. Not
+    differentiable."""
     check_square(A, "linalg.ldl_factor")
     return given(ldl_factor_result(*_ldl(A, hermitian)), out)
 
@@ -252,7 +255,7 @@ def householder_product(A: Tensor, tau: Tensor, *, out: Any = None) -> Tensor:
     q = tocha.eye(rows, columns, dtype=A.dtype, device=A.device).expand(*lead, rows, columns)
     for i in reversed(range(k)):
         v = reflector(A, i)
-        t = tau[..., i].unsqueeze(-1).unsqueeze(-1)  # type: ignore[index]
+        t = tau[..., i].unsqueeze(-1).unsqueeze(-1)
         q = q - t * matmul(v, matmul(v.mH, q))
     return given(q, out)
 
@@ -261,7 +264,7 @@ def reflector(A: Tensor, i: int) -> Tensor:
     """The ``i``-th Householder vector: zeros, one, then the column below the diagonal; (…, m, 1)."""
     import tocha
 
-    below = A[..., i + 1 :, i : i + 1]  # type: ignore[index]
+    below = A[..., i + 1 :, i : i + 1]
     lead = A._data.shape[:-2]
     head = tocha.zeros(*lead, i + 1, 1, dtype=A.dtype, device=A.device)
     head[..., i, 0] = 1

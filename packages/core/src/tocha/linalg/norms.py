@@ -16,7 +16,7 @@ __all__ = ["cond", "matrix_norm", "norm", "vector_norm"]
 
 def _cast(x: Tensor, dtype: Any, name: str) -> Tensor:
     if dtype is not None:
-        return x.to(dtype)  # type: ignore[attr-defined]
+        return x.to(dtype)
     if x._data.dtype.kind not in "fcV":
         raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {x.dtype}")
     return x
@@ -37,11 +37,12 @@ def vector_norm(
     if empty and (ord < 0 or ord == math.inf):
         if dims is None or len(empty) == len(dims):
             raise RuntimeError(
-                f"linalg.vector_norm cannot compute the {float(ord)} norm on an empty tensor because the operation does not have an identity"
+                f"linalg.vector_norm cannot compute the {float(ord)} norm on an empty tensor because the operation "
+                "does not have an identity"
             )
     over: Any = () if dims is None else dims
     half = x._data.dtype.itemsize == 2
-    source = x.float() if half else x  # type: ignore[attr-defined]
+    source = x.float() if half else x
     if ord == 0:
         result = (source != 0).to(source.dtype.to_real()).sum(over, keepdim)
         if source.requires_grad:
@@ -60,14 +61,14 @@ def vector_norm(
 
 
 def _euclidean(x: Tensor, over: Any, keepdim: bool) -> Tensor:
-    squares = x * x if x._data.dtype.kind != "c" else x.real * x.real + x.imag * x.imag  # type: ignore[attr-defined]
+    squares = x * x if x._data.dtype.kind != "c" else x.real * x.real + x.imag * x.imag
     total = squares.sum(over, keepdim)
     zero = total == 0
     return where(zero, 0.0, where(zero, 1.0, total).sqrt())
 
 
 def _p_norm(x: Tensor, p: float, over: Any, keepdim: bool) -> Tensor:
-    size = x.abs()  # type: ignore[attr-defined]
+    size = x.abs()
     if p < 1:
         total = size.pow(p).sum(over, keepdim)
         return total.pow(1 / p)
@@ -95,7 +96,7 @@ def matrix_norm(
     if ord in (1, -1, math.inf, -math.inf):
         summed, rest = (rows, columns) if abs(ord) == 1 else (columns, rows)
         sums = vector_norm(A, 1, summed, True)
-        result = sums.amax(rest, True) if ord > 0 else sums.amin(rest, True)  # type: ignore[attr-defined]
+        result = sums.amax(rest, True) if ord > 0 else sums.amin(rest, True)
         return given(result if keepdim else _dropped(result, rows, columns), out)
     if ord not in ("nuc", 2, -2):
         if isinstance(ord, str):
@@ -103,9 +104,9 @@ def matrix_norm(
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     from .factorisations import svdvals
 
-    moved = A.movedim((rows, columns), (-2, -1))  # type: ignore[attr-defined]
+    moved = A.movedim((rows, columns), (-2, -1))
     s = svdvals(moved)
-    result = s.sum(-1) if ord == "nuc" else s.amax(-1) if ord == 2 else s.amin(-1)  # type: ignore[attr-defined]
+    result = s.sum(-1) if ord == "nuc" else s.amax(-1) if ord == 2 else s.amin(-1)
     if keepdim:
         for d in sorted((rows, columns)):
             result = result.unsqueeze(d)
@@ -113,7 +114,7 @@ def matrix_norm(
 
 
 def _dropped(x: Tensor, *dims: int) -> Tensor:
-    return x.squeeze(dims)  # type: ignore[attr-defined]
+    return x.squeeze(dims)
 
 
 def norm(
@@ -146,11 +147,11 @@ def cond(A: Tensor, p: Any = None, *, out: Any = None) -> Tensor:
     check_matrix(A, "linalg.cond")
     if p is None or p in (2, -2):
         s = svdvals(A)
-        big, small = s[..., 0], s[..., -1]  # type: ignore[index]
+        big, small = s[..., 0], s[..., -1]
         return given(small / big if p == -2 else big / small, out)
     check_square(A, "linalg.cond")
     if not A._data.size:
-        return A.new_zeros(A._data.shape[:-2]).to(A.dtype.to_real())  # type: ignore[attr-defined]
+        return A.new_zeros(A._data.shape[:-2]).to(A.dtype.to_real())
     return given(matrix_norm(A, p) * matrix_norm(inv_or_infinite(A), p), out)
 
 

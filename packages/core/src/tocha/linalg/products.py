@@ -31,7 +31,7 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Any = None) -> Tensor:
     """Dot products of vectors along ``dim``, the first one conjugated."""
     check_floating(x, "linalg.vecdot") if x._data.dtype.kind not in "fcV" else None
-    return given((x.conj() * y).sum(dim), out)  # type: ignore[attr-defined]
+    return given((x.conj() * y).sum(dim), out)
 
 
 def matrix_power(A: Tensor, n: int, *, out: Any = None) -> Tensor:
@@ -55,7 +55,7 @@ def matrix_power(A: Tensor, n: int, *, out: Any = None) -> Tensor:
         if n:
             square = matmul(square, square)
     assert result is not None
-    return given(result.clone() if result is A else result, out)  # type: ignore[attr-defined]
+    return given(result.clone() if result is A else result, out)
 
 
 def multi_dot(tensors: Any, *, out: Any = None) -> Tensor:
@@ -74,8 +74,8 @@ def multi_dot(tensors: Any, *, out: Any = None) -> Tensor:
     sizes = [parts[0]._data.shape[0]] + [t._data.shape[1] for t in parts]
     result = _ordered(parts, _cheapest(sizes), 0, len(parts) - 1)
     if first:
-        result = result.squeeze(0)  # type: ignore[attr-defined]
-    return given(result.squeeze(-1) if last else result, out)  # type: ignore[attr-defined]
+        result = result.squeeze(0)
+    return given(result.squeeze(-1) if last else result, out)
 
 
 def _cheapest(sizes: list[int]) -> list[list[int]]:
@@ -107,7 +107,7 @@ def vander(x: Tensor, N: int | None = None) -> Tensor:
     n = x._data.shape[-1] if N is None else N
     if n <= 1 and N is not None and N <= 1:
         raise RuntimeError("N must be greater than 1.")
-    wide = x.unsqueeze(-1).expand(*x._data.shape, n - 1)  # type: ignore[attr-defined]
+    wide = x.unsqueeze(-1).expand(*x._data.shape, n - 1)
     ones = tocha.ones(*x._data.shape, 1, dtype=x.dtype, device=x.device)
     powers = tocha.cumprod(wide, -1) if n > 1 else wide
     return tocha.cat([ones.to(powers.dtype), powers], -1)
@@ -116,15 +116,16 @@ def vander(x: Tensor, N: int | None = None) -> Tensor:
 def matrix_exp(A: Tensor) -> Tensor:
     """The exponential of square matrices: scaled, a Taylor polynomial of degree 18, squared back.
 
-    Source: Bader, Blanes, Casas, "Computing the matrix exponential with an optimized Taylor polynomial approximation" (2019).
+    Source: Bader, Blanes, Casas, "Computing the matrix exponential with an optimized Taylor polynomial approximation"
+        (2019).
     """
     import tocha
 
     check_floating(A, "linalg.matrix_exp")
     check_square(A, "linalg.matrix_exp")
     if not A._data.size:
-        return A.clone()  # type: ignore[attr-defined]
-    size = float(np.abs(np.asarray(A.detach().cpu().numpy())).sum(-2).max())  # type: ignore[attr-defined]
+        return A.clone()
+    size = float(np.abs(np.asarray(A.detach().cpu().numpy())).sum(-2).max())
     squarings = max(0, int(np.ceil(np.log2(size)))) if size > 1 and np.isfinite(size) else 0
     x = A / 2**squarings
     eye = tocha.eye(A._data.shape[-1], dtype=A.dtype, device=A.device)

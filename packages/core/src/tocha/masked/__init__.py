@@ -11,5 +11,5 @@ from .reductions import (
     amax, amin, argmax, argmin, cumprod, cumsum, logaddexp, logsumexp, mean, median, norm, prod, std, sum, var,
 )  # fmt: skip
 
-__all__ = ["amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean", "median", "norm",
-           "normalize", "prod", "softmax", "softmin", "std", "sum", "var"]  # fmt: skip
+__all__ = ["amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean",
+           "median", "norm", "normalize", "prod", "softmax", "softmin", "std", "sum", "var"]  # fmt: skip

@@ -24,7 +24,7 @@ def highest(d: np.dtype) -> Any:
 
 
 def with_dtype(x: Tensor, dtype: Any) -> Tensor:
-    return x if dtype is None else x.to(dtype)  # type: ignore[attr-defined]
+    return x if dtype is None else x.to(dtype)
 
 
 def expanded(mask: Tensor | None, x: Tensor) -> Tensor | None:
@@ -49,4 +49,4 @@ def filled(x: Tensor, mask: Tensor | None, value: Any) -> Tensor:
 
 
 def integers_widened(x: Tensor) -> Tensor:
-    return x.to(dtypes.int64) if x._data.dtype.kind in "biu" else x  # type: ignore[attr-defined]
+    return x.to(dtypes.int64) if x._data.dtype.kind in "biu" else x

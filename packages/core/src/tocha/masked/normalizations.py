@@ -39,4 +39,4 @@ def normalize(
     """Kept elements divided by their norm along ``dim``, at least ``eps``."""
     x = with_dtype(input, dtype)
     size = norm(x, ord, dim, keepdim=True, mask=mask)
-    return filled(x, expanded(mask, x), 0) / maximum(size, size.new_full((), eps))  # type: ignore[attr-defined]
+    return filled(x, expanded(mask, x), 0) / maximum(size, size.new_full((), eps))

@@ -93,7 +93,7 @@ def argmax(
 ) -> Tensor:
     """The index of the largest kept element, in the input's dtype as PyTorch gives it."""
     x = with_dtype(input, dtype)
-    return extremes.argmax(filled(x, expanded(mask, x), lowest(x._data.dtype)), dim, keepdim).to(x.dtype)  # type: ignore[attr-defined]
+    return extremes.argmax(filled(x, expanded(mask, x), lowest(x._data.dtype)), dim, keepdim).to(x.dtype)
 
 
 def argmin(
@@ -101,7 +101,7 @@ def argmin(
 ) -> Tensor:
     """The index of the smallest kept element."""
     x = with_dtype(input, dtype)
-    return extremes.argmin(filled(x, expanded(mask, x), highest(x._data.dtype)), dim, keepdim).to(x.dtype)  # type: ignore[attr-defined]
+    return extremes.argmin(filled(x, expanded(mask, x), highest(x._data.dtype)), dim, keepdim).to(x.dtype)
 
 
 def mean(
@@ -166,14 +166,14 @@ def _spread(
     count = _counts(x, m, dim, True)
     average = sum(x, dim, keepdim=True, dtype=d, mask=mask) / count
     centred = x - average
-    squares = centred * centred.conj() if x._data.dtype.kind == "c" else centred * centred  # type: ignore[attr-defined]
+    squares = centred * centred.conj() if x._data.dtype.kind == "c" else centred * centred
     total = sum(squares, dim, keepdim=keepdim, mask=mask)
     if x._data.dtype.kind == "c":
-        total = total.real  # type: ignore[attr-defined]
+        total = total.real
     count = _counts(x, m, dim, keepdim)
     divisor = where(count - less > 0, count - less, 0)
     result = total / divisor
-    return result.sqrt() if root else result  # type: ignore[attr-defined]
+    return result.sqrt() if root else result
 
 
 def var(

@@ -12,7 +12,10 @@ from typing import Any
 
 __all__ = ["export"]
 
-_OF_THE_EXPORTER = ("Dim", "ONNXProgram", "UnsupportedOperatorError", "VerificationError", "lowering", "Unsupported")
+_OF_THE_EXPORTER = (
+    "Dim", "ONNXProgram", "Unsupported", "UnsupportedOperatorError", "VerificationError", "export_training", "lowering",
+    "quantize_dynamic", "quantize_static",
+)  # fmt: skip
 
 
 def _exporter() -> Any:

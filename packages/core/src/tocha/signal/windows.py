@@ -13,10 +13,11 @@ import numpy as np
 
 from tocha._core import dtypes
 from tocha._core.tensor import Tensor
-from tocha._ops.creation import _placed, resolve_dtype
+from tocha._ops.creation import resolve_dtype
+from tocha._ops.from_data import placed
 
-__all__ = ["bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming", "hann",
-           "kaiser", "nuttall"]  # fmt: skip
+__all__ = ["bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming",
+           "hann", "kaiser", "nuttall"]  # fmt: skip
 
 
 def _window(
@@ -33,11 +34,11 @@ def _window(
     else:
         k = np.arange(M, dtype=np.float64)
         raw = values(k, float(M - 1 if sym else M)).astype(d) if M else np.zeros(0, d)
-    return _placed(raw, device, requires_grad)
+    return placed(raw, device, requires_grad)
 
 
-def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, dtype: Any = None, layout: Any = None,
-                device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
+def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, dtype: Any = None,
+                layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
     """``exp(-|k - center| / tau)``."""
     if tau <= 0:
         raise ValueError(f"Tau must be positive, got: {tau} instead.")
@@ -95,7 +96,8 @@ def kaiser(
     if beta < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
     return _window("kaiser", M, sym, dtype, layout, device, requires_grad,
-                   lambda k, n: np.i0(beta * np.sqrt(np.maximum(1 - ((k - n / 2) / (n / 2)) ** 2, 0))) / np.i0(beta))  # fmt: skip
+                   lambda k, n: np.i0(beta * np.sqrt(np.maximum(1 - ((k - n / 2) / (n / 2)) ** 2,
+                                                                0))) / np.i0(beta))  # fmt: skip
 
 
 def general_cosine(
@@ -115,7 +117,8 @@ def general_cosine(
     if not weights:
         raise ValueError("Coefficients cannot be empty")
     return _window("general_cosine", M, sym, dtype, layout, device, requires_grad,
-                   lambda k, n: sum((-1) ** i * w * np.cos(2 * math.pi * i * k / n) for i, w in enumerate(weights)))  # fmt: skip
+                   lambda k, n: sum((-1) ** i * w * np.cos(2 * math.pi * i * k / n) for i,
+                                    w in enumerate(weights)))  # fmt: skip
 
 
 def general_hamming(

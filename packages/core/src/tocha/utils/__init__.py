@@ -1,10 +1,10 @@
-"""Tools around training: data loading, hooks. Submodules are imported on first use."""
+"""Tools around training: activation checkpoints, data loading, hooks. Submodules are imported on first use."""
 
 from __future__ import annotations
 
 from typing import Any
 
-_SUBMODULES = ("data", "hooks")
+_SUBMODULES = ("checkpoint", "data", "hooks")
 
 
 def __getattr__(name: str) -> Any:

@@ -46,7 +46,7 @@ class DeviceStatsMonitor(Callback):
             return
         prefix = f"{type(self).__name__}.{key}/{trainer.strategy.root_device}"
         stats = {f"{prefix}/{name}": value for name, value in self._stats(trainer).items()}
-        for logger in trainer.loggers:
+        for logger in trainer._writing_loggers:
             logger.log_metrics(stats, step=trainer.fit_loop.epoch_loop.batches_that_stepped)
 
     @staticmethod

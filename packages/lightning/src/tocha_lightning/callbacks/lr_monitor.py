@@ -75,7 +75,7 @@ class LearningRateMonitor(Callback):
             return
         device = trainer.strategy.root_device
         trainer.callback_metrics.update({name: tocha.tensor(value, device=device) for name, value in stats.items()})
-        for logger in trainer.loggers:
+        for logger in trainer._writing_loggers:
             logger.log_metrics(stats, step=trainer.fit_loop.epoch_loop.batches_that_stepped)
 
     def _stats(self, optimizer: Any, names: list[str]) -> dict[str, float]:

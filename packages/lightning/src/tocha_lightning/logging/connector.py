@@ -215,6 +215,7 @@ class LoggingConnector:
         """Send metrics to the loggers: at `step`, at the value logged as ``"step"``, or at the current step."""
         if not self.trainer.loggers or not metrics:
             return
+        # on every process: the values may have been reduced over all of them
         self._logged.update(metrics)
         scalars = to_scalars(metrics)
         if step is None:
@@ -224,7 +225,7 @@ class LoggingConnector:
             else:
                 scalars.setdefault("epoch", self.trainer.current_epoch)
                 step = self.trainer.fit_loop.epoch_loop.batches_that_stepped
-        for logger in self.trainer.loggers:
+        for logger in self.trainer._writing_loggers:
             logger.log_metrics(metrics=scalars, step=step)
             logger.save()
 

@@ -231,7 +231,7 @@ class TrainingEpochLoop:
             # once a batch, however many optimizers stepped: loggers count in this unit
             self.batches_that_stepped += 1
         if trainer.should_stop:
-            for logger in trainer.loggers:
+            for logger in trainer._writing_loggers:
                 logger.save()
         if trainer.received_sigterm and not self._training_done:
             raise SIGTERMException

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import tocha
@@ -41,6 +40,7 @@ class Strategy(ABC):
         self._optimizers: list[Optimizer] = []
         self.lightning_optimizers: list[LightningOptimizer] = []
         self.lr_scheduler_configs: list[LRSchedulerConfig] = []
+        self._sync_blocked = False
 
     # --- processes ------------------------------------------------------------------------------------------------
 
@@ -103,9 +103,14 @@ class Strategy(ABC):
         """Wait for all processes."""
         return None
 
-    def block_backward_sync(self, block: bool = True) -> AbstractContextManager[Any]:
-        """Within, `reduce_gradients` is not called."""
-        return contextlib.nullcontext()
+    @contextlib.contextmanager
+    def block_backward_sync(self, block: bool = True) -> Iterator[None]:
+        """Within, `reduce_gradients` is not called: for gradients that are accumulated."""
+        before, self._sync_blocked = self._sync_blocked, block
+        try:
+            yield
+        finally:
+            self._sync_blocked = before
 
     # --- model and optimizers ------------------------------------------------------------------------------------
 
@@ -168,7 +173,8 @@ class Strategy(ABC):
         precision, module = self.precision_plugin, self._module
         loss = precision.pre_backward(loss, module)
         precision.backward(loss, module, optimizer, *args, **kwargs)
-        self.reduce_gradients(module)
+        if not self._sync_blocked:
+            self.reduce_gradients(module)
         precision.post_backward(module)
         return loss
 

@@ -191,9 +191,13 @@ class CheckpointConnector:
             precision.load_state_dict(checkpoint[type(precision).__qualname__])
         fitting = trainer.state.fn is TrainerFn.FITTING
         loops = checkpoint.get("loops")
+        if loops is None and fitting:
+            raise KeyError(
+                "Trying to go on with training, but the checkpoint does not say how far it was (it has no 'loops')."
+                " To begin anew with its weights, use `load_from_checkpoint` of the model's class."
+            )
         if loops is not None:
-            name = {"fit": "fit_loop", "validate": "validate_loop", "test": "test_loop", "predict": "predict_loop"}
-            key = name[trainer.state.fn.value]
+            key = f"{trainer.state.fn.value}_loop"
             getattr(trainer, key).load_state_dict(loops[key])
         if not fitting:
             return

@@ -413,6 +413,11 @@ class TrainerProperties:
         self._loggers = list(loggers or [])
 
     @property
+    def _writing_loggers(self) -> list[Any]:
+        """The loggers, where this process is the one that writes."""
+        return self._loggers if self.is_global_zero else []
+
+    @property
     def logger(self) -> Any:
         """The first logger, or None."""
         return self._loggers[0] if self._loggers else None

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import tocha
@@ -21,6 +23,19 @@ from tocha_lightning.utilities.hparams_logging import log_hyperparameters
 from tocha_lightning.utilities.overrides import is_overridden
 from tocha_lightning.utilities.rank_zero import PossibleUserWarning, rank_zero_info, rank_zero_warn
 from tocha_lightning.utilities.seed import isolate_rng
+
+
+@contextmanager
+def _ignoring_interrupts() -> Iterator[None]:
+    """Further Ctrl-C must not disturb a shutdown. Only the main thread may handle signals."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
 
 
 class TrainerRun(TrainerProperties):
@@ -40,8 +55,6 @@ class TrainerRun(TrainerProperties):
         if datamodule is not None:
             datamodule.trainer = self
             self.datamodule = datamodule
-        else:
-            self.datamodule = None
 
     @staticmethod
     def _source(given: Any, datamodule: Any, model: LightningModule, name: str) -> DataSource:
@@ -62,13 +75,9 @@ class TrainerRun(TrainerProperties):
             self.state.stage = None
         except KeyboardInterrupt as error:
             rank_zero_info("\nDetected KeyboardInterrupt, attempting graceful shutdown ...")
-            # further Ctrl-C must not disturb the shutdown
-            previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
-            try:
+            with _ignoring_interrupts():
                 self._interrupt(error)
                 self._teardown()
-            finally:
-                signal.signal(signal.SIGINT, previous)
             sys.exit(1)
         except BaseException as error:
             self._interrupt(error)
@@ -146,7 +155,7 @@ class TrainerRun(TrainerProperties):
 
     def _call_setup_hooks(self) -> None:
         self.lightning_module._device = self.strategy.root_device
-        for logger in self.loggers:
+        for logger in self._writing_loggers:
             # made now, so that callbacks find its directory and run id
             _ = logger.experiment
         stage = str(self.state.fn)
@@ -247,7 +256,7 @@ class TrainerRun(TrainerProperties):
             self._hooks.datamodule("teardown", stage=stage)
         self._hooks.callbacks("teardown", stage)
         self._hooks.module("teardown", stage)
-        for logger in self.loggers:
+        for logger in self._writing_loggers:
             logger.finalize("success")
         self.profiler.describe()
 
@@ -258,6 +267,6 @@ class TrainerRun(TrainerProperties):
         if self.datamodule is not None:
             self._hooks.datamodule("on_exception", error)
         self.strategy.on_exception(error)
-        for logger in self.loggers:
+        for logger in self._writing_loggers:
             logger.finalize("failed")
         self._logging.hook = where

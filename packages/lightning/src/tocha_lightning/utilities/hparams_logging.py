@@ -35,7 +35,7 @@ def log_hyperparameters(trainer: Any) -> None:
                 " LightningDataModule's hparams but have different values."
             )
         hparams = {**(hparams or {}), **own}
-    for logger in trainer.loggers:
+    for logger in trainer._writing_loggers:
         if hparams is not None:
             logger.log_hyperparams({key: value for key, value in hparams.items() if key != "_class_path"})
         logger.log_graph(module)

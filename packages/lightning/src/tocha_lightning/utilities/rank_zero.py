@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -14,7 +15,7 @@ T = TypeVar("T")
 log = logging.getLogger("tocha_lightning")
 
 
-class _UnlessConfigured(logging.StreamHandler):  # type: ignore[type-arg]
+class _UnlessConfigured(logging.StreamHandler):
     """Shows messages on the standard error where the program has not set up logging itself."""
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -69,10 +70,19 @@ def rank_zero_debug(message: str) -> None:
     log.debug(message)
 
 
+def _callers_level() -> int:
+    """The `stacklevel` of the first frame outside of this package: warnings are about the user's line."""
+    package = os.path.dirname(os.path.dirname(__file__)) + os.sep
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
 @rank_zero_only
-def rank_zero_warn(message: str, stacklevel: int = 4, category: type[Warning] = UserWarning) -> None:
-    """Warn from rank zero."""
-    warnings.warn(message, stacklevel=stacklevel, category=category)
+def rank_zero_warn(message: str, stacklevel: int | None = None, category: type[Warning] = UserWarning) -> None:
+    """Warn from rank zero, about the line outside of this package that led here."""
+    warnings.warn(message, stacklevel=_callers_level() if stacklevel is None else stacklevel, category=category)
 
 
 class WarningCache(set[str]):
@@ -84,11 +94,11 @@ class WarningCache(set[str]):
     True
     """
 
-    def warn(self, message: str, stacklevel: int = 5, category: type[Warning] = UserWarning) -> None:
+    def warn(self, message: str, category: type[Warning] = UserWarning) -> None:
         """Warn, unless `message` was given before."""
         if message not in self:
             self.add(message)
-            rank_zero_warn(message, stacklevel=stacklevel, category=category)
+            rank_zero_warn(message, category=category)
 
     def info(self, message: str) -> None:
         """Log at level INFO, unless `message` was given before."""

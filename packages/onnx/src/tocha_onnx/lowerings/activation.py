@@ -115,7 +115,7 @@ def log_softmax(b: Builder, x: Array, dim: int) -> Array:
 
 
 @lowering("gate")
-def gate(b: Builder, g: Array, mask: Array) -> Array:
+def gate(b: Builder, g: Array, mask: Array, source: Array | None = None) -> Array:
     return b.Where(mask, g, b.constant(0, g.dtype))
 
 

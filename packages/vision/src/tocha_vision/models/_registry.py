@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import tocha
 from tocha import nn
+from tocha.serialization import safetensors
 
 Builder = TypeVar("Builder", bound=Callable[..., nn.Module])
 
@@ -82,8 +83,6 @@ def load_weights(model: nn.Module, weights: Weights, name: str, url: str | None)
 
 
 def _read_state_dict(path: Path) -> Any:
-    if path.suffix != ".safetensors":
-        return tocha.load(path, map_location="cpu", weights_only=True)
-    from safetensors.numpy import load_file
-
-    return {key: tocha.from_numpy(array) for key, array in load_file(path).items()}
+    if path.suffix == ".safetensors":
+        return safetensors.load_file(path)
+    return tocha.load(path, map_location="cpu", weights_only=True)

@@ -1,7 +1,7 @@
 """Transforms of images, under torchvision's names and with its arguments.
 
-They take PIL images, and tensors of shape (..., C, H, W) where it says so. Random ones draw from tocha's generator, in
-the order in which torchvision draws from PyTorch's, so that the same seed gives the same crop.
+They take PIL images and tensors of shape (..., C, H, W), unless they say otherwise. Random ones draw from tocha's
+generator, in the order in which torchvision draws from PyTorch's, so that the same seed gives the same crop.
 
 >>> from tocha_vision import datasets, transforms
 >>> prepare = transforms.Compose([transforms.ToTensor(), transforms.Normalize((0.5,), (0.5,))])

@@ -32,9 +32,9 @@ def check_reduction(reduction: str) -> None:
 def reduced(loss: Tensor, reduction: str) -> Tensor:
     """``loss`` by its reduction."""
     if reduction == "mean":
-        return loss.mean()  # type: ignore[attr-defined]
+        return loss.mean()
     if reduction == "sum":
-        return loss.sum()  # type: ignore[attr-defined]
+        return loss.sum()
     check_reduction(reduction)
     return loss
 
@@ -58,7 +58,7 @@ def paired(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         input, target = cast(input, dtype), cast(target, dtype)
     if not same_shape(x.shape, t.shape):
         shape: Any = broadcast_shapes(x.shape, t.shape)
-        input, target = input.expand(shape), target.expand(shape)  # type: ignore[attr-defined]
+        input, target = input.expand(shape), target.expand(shape)
     return input, target
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import tocha
 from tocha._core.inplace import twin
 from tocha._core.tensor import Tensor
-from tocha._ops import activation, softmax as _softmax
+from tocha._ops import activation
+from tocha._ops import softmax as _softmax
 from tocha._ops.activation import celu_, hardshrink, not_implemented, prelu, relu_, selu_, threshold_
 from tocha._ops.dims import wrap_dim
 from tocha._ops.gelu import gelu_op
@@ -16,10 +17,10 @@ from tocha._ops.unary import sigmoid as _sigmoid
 from tocha._ops.unary import tanh as _tanh
 
 __all__ = [
-    "celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_",
-    "leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid", "mish", "prelu", "relu", "relu6", "relu_", "rrelu", "rrelu_", "selu",
-    "selu_", "sigmoid", "silu", "softmax", "softmin", "softplus", "softshrink", "softsign", "tanh", "tanhshrink", "threshold",
-    "threshold_",
+    "celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish",
+    "hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid", "mish", "prelu", "relu", "relu6",
+    "relu_", "rrelu", "rrelu_", "selu", "selu_", "sigmoid", "silu", "softmax", "softmin", "softplus", "softshrink",
+    "softsign", "tanh", "tanhshrink", "threshold", "threshold_",
 ]  # fmt: skip
 
 # ---------------------------------------------------------------- rectifiers
@@ -240,7 +241,7 @@ def softsign(input: Tensor) -> Tensor:
     """
     if input._data.dtype.kind == "b":
         raise not_implemented("abs_cpu", input._data.dtype)
-    return input / (input.abs() + 1)  # type: ignore[attr-defined]
+    return input / (input.abs() + 1)
 
 
 def sigmoid(input: Tensor) -> Tensor:
@@ -307,7 +308,8 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     if not 0 <= lambd:
         largest = tocha.finfo(input.dtype).max
         raise RuntimeError(
-            f"lambda must be in range [0, {largest:g}] for input dtype {activation.scalar_type_name(dtype)}, but found {lambd:g}"
+            f"lambda must be in range [0, {largest:g}] for input dtype {activation.scalar_type_name(dtype)}, but found "
+            f"{lambd:g}"
         )
     return activation.softshrink_op(input, lambd)
 
@@ -343,7 +345,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     if not shape[dim] % 2 == 0:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {shape[dim]}")
     half, before = shape[dim] // 2, (slice(None),) * dim
-    return input[(*before, slice(None, half))] * _sigmoid(input[(*before, slice(half, None))])  # type: ignore[index]
+    return input[(*before, slice(None, half))] * _sigmoid(input[(*before, slice(half, None))])
 
 
 # ---------------------------------------------------------------- softmax
@@ -372,7 +374,7 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     """
     if dim is None:
         dim = _softmax.implicit_dim("softmin", input.ndim, _stacklevel)
-    return _softmax.softmax(-input, dim, dtype)  # type: ignore[operator]
+    return _softmax.softmax(-input, dim, dtype)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
@@ -405,12 +407,12 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     """
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
-    noise = -tocha.empty(logits.shape, dtype=logits.dtype, device=logits.device).exponential_().log()  # type: ignore[attr-defined]
-    soft = softmax((logits + noise) / tau, dim)  # type: ignore[operator]
+    noise = -tocha.empty(logits.shape, dtype=logits.dtype, device=logits.device).exponential_().log()
+    soft = softmax((logits + noise) / tau, dim)
     if not hard:
         return soft
-    index = soft.max(dim, keepdim=True)[1]  # type: ignore[attr-defined]
-    one_hot = tocha.zeros_like(soft).scatter_(dim, index, 1.0)  # type: ignore[attr-defined]
+    index = soft.max(dim, keepdim=True)[1]
+    one_hot = tocha.zeros_like(soft).scatter_(dim, index, 1.0)
     return one_hot - soft.detach() + soft
 
 

@@ -35,7 +35,7 @@ def _hides(mask: Any, dtype: Any) -> Any:
     """A mask as numbers to add to scores: minus infinity where a boolean one is True."""
     if mask is None or mask._data.dtype.kind != "b":
         return mask
-    return tocha.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(mask, -math.inf)  # type: ignore[attr-defined]
+    return tocha.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(mask, -math.inf)
 
 
 def _check_shapes(query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Any, attn_mask: Any, heads: int) -> bool:
@@ -46,18 +46,19 @@ def _check_shapes(query: Tensor, key: Tensor, value: Tensor, key_padding_mask: A
     kind = "batched (3-D)" if ndim == 3 else "unbatched (2-D)"
     if key.ndim != ndim or value.ndim != ndim:
         raise AssertionError(
-            f"For {kind} `query`, expected `key` and `value` to be {ndim}-D but found {key.ndim}-D and {value.ndim}-D tensors "
-            "respectively"
+            f"For {kind} `query`, expected `key` and `value` to be {ndim}-D but found {key.ndim}-D and {value.ndim}-D "
+            "tensors respectively"
         )
     if key_padding_mask is not None and key_padding_mask.ndim != ndim - 1:
         raise AssertionError(
-            f"For {kind} `query`, expected `key_padding_mask` to be `None` or {ndim - 1}-D but found {key_padding_mask.ndim}-D "
-            "tensor instead"
+            f"For {kind} `query`, expected `key_padding_mask` to be `None` or {ndim - 1}-D but found "
+            f"{key_padding_mask.ndim}-D tensor instead"
         )
     if attn_mask is not None:
         if attn_mask.ndim not in (2, 3):
             raise AssertionError(
-                f"For {kind} `query`, expected `attn_mask` to be `None`, 2-D or 3-D but found {attn_mask.ndim}-D tensor instead"
+                f"For {kind} `query`, expected `attn_mask` to be `None`, 2-D or 3-D but found {attn_mask.ndim}-D "
+                "tensor instead"
             )
         if ndim == 2 and attn_mask.ndim == 3:
             expected = (heads, query._data.shape[0], key._data.shape[0])
@@ -94,7 +95,8 @@ class _Masks:
             expected = (rows, length) if attn_mask.ndim == 2 else (batch * heads, rows, length)
             if not same_shape(attn_mask._data.shape, expected):
                 raise RuntimeError(
-                    f"The shape of the {attn_mask.ndim}D attn_mask is {attn_mask.shape}, but should be {tuple(expected)}."
+                    f"The shape of the {attn_mask.ndim}D attn_mask is {attn_mask.shape}, but should be "
+                    f"{tuple(expected)}."
                 )
 
     def see_one_more(self) -> None:
@@ -128,13 +130,15 @@ class _Masks:
 
 
 def attend(
-    query: Any, key: Any, value: Any, heads: int, weights: tuple, extra: tuple, dropout_p: float, attn_mask: Any, key_padding_mask: Any,
-    need_weights: bool, average: bool, is_causal: bool, batch_first: bool, static: tuple = (None, None),
+    query: Any, key: Any, value: Any, heads: int, weights: tuple, extra: tuple, dropout_p: float, attn_mask: Any,
+    key_padding_mask: Any, need_weights: bool, average: bool, is_causal: bool, batch_first: bool,
+    static: tuple = (None, None),
 ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
     """Multi-head attention of batched tensors, (L, N, E), or (N, L, E) where ``batch_first``.
 
     Args:
-        weights: the joint projection or None, its bias or None, the three separate ones or None, that of the output, its bias.
+        weights: the joint projection or None, its bias or None, the three separate ones or None, that of the output,
+            its bias.
         extra: ``bias_k``, ``bias_v``, ``add_zero_attn``.
         static: keys and values (N * heads, S, E / heads) to use instead of the projected ones.
     """
@@ -193,10 +197,11 @@ def attend(
 def multi_head_attention_forward(
     query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int, in_proj_weight: Tensor | None,
     in_proj_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: bool, dropout_p: float,
-    out_proj_weight: Tensor, out_proj_bias: Tensor | None, training: bool = True, key_padding_mask: Tensor | None = None,
-    need_weights: bool = True, attn_mask: Tensor | None = None, use_separate_proj_weight: bool = False,
-    q_proj_weight: Tensor | None = None, k_proj_weight: Tensor | None = None, v_proj_weight: Tensor | None = None,
-    static_k: Tensor | None = None, static_v: Tensor | None = None, average_attn_weights: bool = True, is_causal: bool = False,
+    out_proj_weight: Tensor, out_proj_bias: Tensor | None, training: bool = True,
+    key_padding_mask: Tensor | None = None, need_weights: bool = True, attn_mask: Tensor | None = None,
+    use_separate_proj_weight: bool = False, q_proj_weight: Tensor | None = None, k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None, static_k: Tensor | None = None, static_v: Tensor | None = None,
+    average_attn_weights: bool = True, is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
     """Attention with several heads: project, attend, project back. ``tocha.nn.MultiheadAttention`` is its layer.
 
@@ -235,9 +240,9 @@ def multi_head_attention_forward(
 
 
 def _forward(
-    query: Any, key: Any, value: Any, embed_dim: int, heads: int, joint: Any, bias: Any, extra: tuple, dropout_p: float, out_weight: Any,
-    out_bias: Any, key_padding_mask: Any, need_weights: bool, attn_mask: Any, separate: Any, static: tuple, average: bool,
-    is_causal: bool, batched: bool, batch_first: bool,
+    query: Any, key: Any, value: Any, embed_dim: int, heads: int, joint: Any, bias: Any, extra: tuple, dropout_p: float,
+    out_weight: Any, out_bias: Any, key_padding_mask: Any, need_weights: bool, attn_mask: Any, separate: Any,
+    static: tuple, average: bool, is_causal: bool, batched: bool, batch_first: bool,
 ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
     """What the function and the layer share, after their checks of dimensions."""
     if not batched:
@@ -267,12 +272,12 @@ def _forward(
         if w is None:
             raise AssertionError(f"use_separate_proj_weight is True but {name}_proj_weight is None")
     output, seen = attend(
-        query, key, value, heads, (joint, bias, separate, out_weight, out_bias), extra, dropout_p, attn_mask, key_padding_mask,
-        need_weights, average, is_causal, batch_first, static,
+        query, key, value, heads, (joint, bias, separate, out_weight, out_bias), extra, dropout_p, attn_mask,
+        key_padding_mask, need_weights, average, is_causal, batch_first, static,
     )  # fmt: skip
     if not batched:
-        output = output.squeeze(1)  # type: ignore[attr-defined]
-        seen = None if seen is None else seen.squeeze(0)  # type: ignore[attr-defined]
+        output = output.squeeze(1)
+        seen = None if seen is None else seen.squeeze(0)
     return output, seen
 
 
@@ -299,7 +304,7 @@ def layer_forward(
     separate = None if layer._qkv_same_embed_dim else (layer.q_proj_weight, layer.k_proj_weight, layer.v_proj_weight)
     return _forward(
         query, key, value, layer.embed_dim, layer.num_heads, layer.in_proj_weight, layer.in_proj_bias,
-        (layer.bias_k, layer.bias_v, layer.add_zero_attn), layer.dropout if layer.training else 0.0, layer.out_proj.weight,
-        layer.out_proj.bias, key_padding_mask, need_weights, attn_mask, separate, (None, None), average, is_causal, batched,
-        layer.batch_first,
+        (layer.bias_k, layer.bias_v, layer.add_zero_attn), layer.dropout if layer.training else 0.0,
+        layer.out_proj.weight, layer.out_proj.bias, key_padding_mask, need_weights, attn_mask, separate, (None, None),
+        average, is_causal, batched, layer.batch_first,
     )  # fmt: skip

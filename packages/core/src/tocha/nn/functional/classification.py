@@ -25,8 +25,8 @@ ndarray = np.ndarray
 def _check_weight(weight: Tensor, input: Tensor, classes: Any, prefix: str = "") -> None:
     if tuple(weight._data.shape) != (classes,):
         raise RuntimeError(
-            f"{prefix}weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
-            f"shape: {list(weight._data.shape)}"
+            f"{prefix}weight tensor should be defined either for all {classes} classes or no classes but got weight "
+            f"tensor of shape: {list(weight._data.shape)}"
         )
     if weight._data.dtype != input._data.dtype:
         names = [scalar_type_name(t._data.dtype) for t in (input, weight)]
@@ -104,8 +104,8 @@ def _by_rows(
 
 
 def nll_loss(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
-    reduce: bool | None = None, reduction: str = "mean",
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+    ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
     """The negative log-likelihood of ``target`` classes under log-probabilities ``input``.
 
@@ -134,8 +134,8 @@ def nll_loss(
 
 
 def cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
-    reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0,
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+    ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0,
 ) -> Tensor:  # fmt: skip
     """Cross entropy of unnormalised scores ``input`` against classes, or class probabilities, ``target``.
 
@@ -176,7 +176,7 @@ def cross_entropy(
 
 
 def _weight_view(weight: Tensor, ndim: int, dim: int) -> Tensor:
-    return weight.view(*[-1 if d == dim else 1 for d in range(ndim)])  # type: ignore[attr-defined]
+    return weight.view(*[-1 if d == dim else 1 for d in range(ndim)])
 
 
 def _with_probabilities(
@@ -184,7 +184,8 @@ def _with_probabilities(
 ) -> Tensor:
     if target._data.dtype.kind not in "fV":
         raise RuntimeError(
-            f"Expected floating point type for target with class probabilities, got {scalar_type_name(target._data.dtype)}"
+            "Expected floating point type for target with class probabilities, got "
+            f"{scalar_type_name(target._data.dtype)}"
         )
     if ignore_index >= 0:
         raise RuntimeError("ignore_index is not supported for floating point target")
@@ -197,7 +198,7 @@ def _with_probabilities(
     if weight is not None:
         _check_weight(weight, input, classes, "cross_entropy: ")
     if smoothing:
-        target = target * (1 - smoothing) + smoothing / classes  # type: ignore[operator]
+        target = target * (1 - smoothing) + smoothing / classes
     loss = logp * target
     if weight is not None:
         loss = loss * _weight_view(weight, len(shape), dim)
@@ -215,11 +216,11 @@ def _smoothed(
     smooth = -(logp if weight is None else logp * _weight_view(weight, ndim, dim)).sum(dim)
     kept = cast(target != ignore_index, dtype)
     if not target._data.shape or len(target._data.shape) != len(smooth._data.shape):
-        kept = kept.view(smooth.shape)  # type: ignore[attr-defined]
+        kept = kept.view(smooth.shape)
     smooth = smooth * kept
     if reduction == "mean":
         if weight is None:
-            total = kept.sum()  # type: ignore[attr-defined]
+            total = kept.sum()
         else:
             total = (weight[target * cast(target != ignore_index, target._data.dtype)].view(kept.shape) * kept).sum()
         smooth = smooth.sum() / total
@@ -232,8 +233,8 @@ def _smoothed(
 
 
 def multi_margin_loss(
-    input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, size_average: bool | None = None,
-    reduce: bool | None = None, reduction: str = "mean",
+    input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
+    size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
     """``sum over i of max(0, margin - x[t] + x[i])**p / C``, without ``i = t``.
 
@@ -262,14 +263,15 @@ def multi_margin_loss(
     classes = x._data.shape[1]
     if len(y._data.shape) > 1 or y._data.size != rows:
         raise RuntimeError(
-            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). Expected "
-            f"target size [{rows}], but got {list(y._data.shape)}. Input has shape {list(input._data.shape)}."
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch "
+            f"size). Expected target size [{rows}], but got {list(y._data.shape)}. Input has shape "
+            f"{list(input._data.shape)}."
         )
     if weight is not None and tuple(weight._data.shape) != (classes,):
         raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight._data.shape)}")
     if x._data.dtype.kind not in "fV":
         raise not_implemented("multi_margin_loss_cpu_kernel", x._data.dtype)
-    labels: Any = y.view(rows)  # type: ignore[attr-defined]
+    labels: Any = y.view(rows)
     if (
         type(labels._data) is ndarray
         and labels._data.size
@@ -282,7 +284,7 @@ def multi_margin_loss(
     if p == 2:
         z = z * z
     if weight is not None:
-        z = z * weight[labels].unsqueeze(1)  # type: ignore[index]
+        z = z * weight[labels].unsqueeze(1)
     loss = (z * cast(others, x._data.dtype)).sum(1) / classes
     if reduction == "none" and len(input._data.shape) < 2:
         loss = loss.view(())
@@ -298,7 +300,7 @@ def _matrix(input: Tensor, target: Tensor) -> tuple[Any, Any, Any]:
         )
     if len(shape) == 2:
         return input, target, shape[0]
-    return input.view(1, -1), target, 1  # type: ignore[attr-defined]
+    return input.view(1, -1), target, 1
 
 
 def multilabel_margin_loss(
@@ -330,7 +332,7 @@ def multilabel_margin_loss(
             f"inconsistent target size: {list(target._data.shape)} for input of size: {list(input._data.shape)}"
         )
     classes = x._data.shape[1]
-    y: Any = target.view(rows, classes)  # type: ignore[attr-defined]
+    y: Any = target.view(rows, classes)
     if type(y._data) is ndarray and y._data.size and not -1 <= y._data.min() <= y._data.max() < classes:
         raise RuntimeError("argument #2 'target' is out of range")
     dtype = x._data.dtype
@@ -340,7 +342,7 @@ def multilabel_margin_loss(
     is_target = tocha.zeros_like(x).scatter_add(1, safe, wanted) > 0
     picked = x.gather(1, safe)
     z = (x.unsqueeze(1) - picked.unsqueeze(2) + 1).clamp(min=0.0)
-    z = z * wanted.unsqueeze(2) * cast(~is_target, dtype).unsqueeze(1)  # type: ignore[attr-defined]
+    z = z * wanted.unsqueeze(2) * cast(~is_target, dtype).unsqueeze(1)
     loss = z.sum((1, 2)) / classes
     if reduction == "none" and len(input._data.shape) < 2:
         loss = loss.view(())
@@ -348,8 +350,8 @@ def multilabel_margin_loss(
 
 
 def multilabel_soft_margin_loss(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
-    reduction: str = "mean",
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+    reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
     """Binary cross entropy of scores (N, C) against labels (N, C) of 0 and 1, averaged over the classes.
 
@@ -362,7 +364,7 @@ def multilabel_soft_margin_loss(
         tensor(0.6931)
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
-    loss: Any = -(target * logsigmoid_op(input) + (1 - target) * logsigmoid_op(-input))  # type: ignore[operator]
+    loss: Any = -(target * logsigmoid_op(input) + (1 - target) * logsigmoid_op(-input))
     if weight is not None:
         loss = loss * weight
     loss = loss.sum(-1) / input._data.shape[-1]

@@ -1,7 +1,13 @@
 """Convolutions."""
 
 from ..._ops.convolution import (
-    conv1d, conv2d, conv3d, conv_tbc, conv_transpose1d, conv_transpose2d, conv_transpose3d,
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_tbc,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
 )  # fmt: skip
 
 __all__ = [

@@ -12,8 +12,8 @@ from tocha._ops.distance import bilinear, cosine_similarity, pairwise_distance, 
 from ._checks import check_reduction, legacy_reduction, reduced
 
 __all__ = [
-    "bilinear", "cosine_embedding_loss", "cosine_similarity", "hinge_embedding_loss", "margin_ranking_loss", "pairwise_distance",
-    "pdist", "triplet_margin_loss", "triplet_margin_with_distance_loss",
+    "bilinear", "cosine_embedding_loss", "cosine_similarity", "hinge_embedding_loss", "margin_ranking_loss",
+    "pairwise_distance", "pdist", "triplet_margin_loss", "triplet_margin_with_distance_loss",
 ]  # fmt: skip
 
 
@@ -21,7 +21,8 @@ def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
     reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """``max(0, -t * (x1 - x2) + margin)``: ``x1`` is to be the greater where the target is 1, the smaller where it is -1.
+    """``max(0, -t * (x1 - x2) + margin)``: ``x1`` is to be the greater where the target is 1, the smaller where it is
+    -1.
 
     Raises:
         RuntimeError: the numbers of dimensions differ.
@@ -39,7 +40,7 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
         )
-    loss: Any = -target * (input1 - input2) + margin  # type: ignore[operator]
+    loss: Any = -target * (input1 - input2) + margin
     return reduced(loss.clamp(min=0.0), reduction)
 
 
@@ -59,7 +60,7 @@ def hinge_embedding_loss(
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
     check_reduction(reduction)
-    lacking: Any = (margin - input).clamp(min=0.0)  # type: ignore[operator]
+    lacking: Any = (margin - input).clamp(min=0.0)
     loss = tocha.where(target != 1, lacking, 0.0) + tocha.where(target != -1, input, 0.0)
     return reduced(loss, reduction)
 
@@ -93,8 +94,8 @@ def cosine_embedding_loss(
         raise RuntimeError(f"0D or 1D target tensor expected, multi-target not supported, got {ndim}D")
     if input1.ndim != ndim + 1 or input2.ndim != ndim + 1:
         raise RuntimeError(
-            f"{ndim}D target tensor expects {ndim + 1}D input tensors, but found inputs with sizes {list(input1.shape)} and "
-            f"{list(input2.shape)}."
+            f"{ndim}D target tensor expects {ndim + 1}D input tensors, but found inputs with sizes "
+            f"{list(input1.shape)} and {list(input2.shape)}."
         )
     a: Any = input1
     b: Any = input2
@@ -117,8 +118,8 @@ def _check_triplet(anchor: Tensor, positive: Tensor, negative: Tensor, margin: f
 
 
 def triplet_margin_loss(
-    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6, swap: bool = False,
-    size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
+    swap: bool = False, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
     """``max(0, d(anchor, positive) - d(anchor, negative) + margin)`` for the p-norm distance d.
 
@@ -146,7 +147,8 @@ def triplet_margin_loss(
 
 
 def triplet_margin_with_distance_loss(
-    anchor: Tensor, positive: Tensor, negative: Tensor, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+    anchor: Tensor, positive: Tensor, negative: Tensor, *, distance_function: Callable[[Tensor, Tensor],
+                                                                                       Tensor] | None = None,
     margin: float = 1.0, swap: bool = False, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
     """``triplet_margin_loss`` with a distance of the user's (default: ``pairwise_distance``).

@@ -58,12 +58,12 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
 
 def _channels(input: Tensor, p: float, training: bool, inplace: bool, batched: bool) -> Tensor:
     """Channel dropout; an input without batch dimension gets one meanwhile."""
-    whole = input if batched else input.unsqueeze(0)  # type: ignore[attr-defined]
+    whole = input if batched else input.unsqueeze(0)
     if inplace:
         ops.feature_dropout_(whole, p, training)
         return input
     result = ops.feature_dropout(whole, p, training)
-    return result if batched else result.squeeze(0)  # type: ignore[attr-defined]
+    return result if batched else result.squeeze(0)
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -78,8 +78,8 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     if ndim not in (2, 3):
         raise RuntimeError(
             f"dropout1d: Expected 2D or 3D input, but received a {ndim}D input. Note that dropout1d exists to provide "
-            "channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional batch dimension "
-            "(i.e. 2D or 3D inputs)."
+            "channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional batch "
+            "dimension (i.e. 2D or 3D inputs)."
         )
     return _channels(input, p, training, inplace, ndim == 3)
 
@@ -94,18 +94,18 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     ndim = input.ndim
     if ndim not in (3, 4):
         warnings.warn(
-            f"dropout2d: Received a {ndim}-D input to dropout2d, which is deprecated and will result in an error in a future "
-            "release. To retain the behavior and silence this warning, please use dropout instead. Note that dropout2d exists "
-            "to provide channel-wise dropout on inputs with 2 spatial dimensions, a channel dimension, and an optional batch "
-            "dimension (i.e. 3D or 4D inputs).",
+            f"dropout2d: Received a {ndim}-D input to dropout2d, which is deprecated and will result in an error in a "
+            "future release. To retain the behavior and silence this warning, please use dropout instead. Note that "
+            "dropout2d exists to provide channel-wise dropout on inputs with 2 spatial dimensions, a channel "
+            "dimension, and an optional batch dimension (i.e. 3D or 4D inputs).",
             stacklevel=2,
         )
     if ndim == 3:
         warnings.warn(
-            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - input "
-            "is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future release to "
-            "interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise "
-            "dropout behavior, please switch to using dropout1d instead.",
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired "
+            "- input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a "
+            "future release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain "
+            "the 1D channel-wise dropout behavior, please switch to using dropout1d instead.",
             stacklevel=2,
         )
     return _channels(input, p, training, inplace, True)
@@ -121,10 +121,10 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     ndim = input.ndim
     if ndim not in (4, 5):
         warnings.warn(
-            f"dropout3d: Received a {ndim}-D input to dropout3d, which is deprecated and will result in an error in a future "
-            "release. To retain the behavior and silence this warning, please use dropout instead. Note that dropout3d exists "
-            "to provide channel-wise dropout on inputs with 3 spatial dimensions, a channel dimension, and an optional batch "
-            "dimension (i.e. 4D or 5D inputs).",
+            f"dropout3d: Received a {ndim}-D input to dropout3d, which is deprecated and will result in an error in a "
+            "future release. To retain the behavior and silence this warning, please use dropout instead. Note that "
+            "dropout3d exists to provide channel-wise dropout on inputs with 3 spatial dimensions, a channel "
+            "dimension, and an optional batch dimension (i.e. 4D or 5D inputs).",
             stacklevel=2,
         )
     return _channels(input, p, training, inplace, ndim == 5)

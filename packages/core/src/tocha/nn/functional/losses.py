@@ -18,8 +18,8 @@ from tocha._ops.losses import bce_op, bce_with_logits_op, huber_op, mse_op, smoo
 from ._checks import REDUCTIONS, cast, check_reduction, legacy_reduction, paired, reduced, warn_of_sizes
 
 __all__ = [
-    "binary_cross_entropy", "binary_cross_entropy_with_logits", "gaussian_nll_loss", "huber_loss", "kl_div", "l1_loss", "mse_loss",
-    "poisson_nll_loss", "smooth_l1_loss", "soft_margin_loss",
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "gaussian_nll_loss", "huber_loss", "kl_div", "l1_loss",
+    "mse_loss", "poisson_nll_loss", "smooth_l1_loss", "soft_margin_loss",
 ]  # fmt: skip
 
 # ---------------------------------------------------------------- regression
@@ -29,17 +29,17 @@ def _weighed(loss: Tensor, weight: Tensor, input: Tensor, reduction: str, by_wei
     """A loss of each element times its weight, reduced; a mean is over the weights where ``by_weight``."""
     if not same_shape(weight._data.shape, input._data.shape):
         raise ValueError("Weights and input must have the same size.")
-    loss = loss * weight  # type: ignore[operator]
+    loss = loss * weight
     if reduction not in REDUCTIONS:
         raise ValueError(f"Invalid reduction mode: {reduction}. Expected one of 'none', 'mean', 'sum'.")
     if reduction == "mean" and by_weight:
-        return loss.sum() / weight.sum()  # type: ignore[attr-defined]
+        return loss.sum() / weight.sum()
     return reduced(loss, reduction)
 
 
 def mse_loss(
-    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
-    weight: Tensor | None = None,
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean", weight: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """The squared difference of each element, averaged, summed, or as it is.
 
@@ -70,8 +70,8 @@ def mse_loss(
 
 
 def l1_loss(
-    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
-    weight: Tensor | None = None,
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean", weight: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """The absolute difference of each element, averaged, summed, or as it is; arguments as those of ``mse_loss``.
 
@@ -83,13 +83,13 @@ def l1_loss(
     reduction = legacy_reduction(size_average, reduce, reduction)
     if not same_shape(input._data.shape, target._data.shape):
         warn_of_sizes(input, target)
-    loss = (input - target).abs()  # type: ignore[operator]
+    loss = (input - target).abs()
     return reduced(loss, reduction) if weight is None else _weighed(loss, weight, input, reduction, True)
 
 
 def smooth_l1_loss(
-    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
-    beta: float = 1.0,
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean", beta: float = 1.0,
 ) -> Tensor:  # fmt: skip
     """``0.5 * d**2 / beta`` where ``|d| < beta`` and ``|d| - 0.5 * beta`` elsewhere, for the difference ``d``.
 
@@ -109,7 +109,7 @@ def smooth_l1_loss(
         warn_of_sizes(input, target)
     check_reduction(reduction)
     if beta == 0:
-        return reduced((input - target).abs(), reduction)  # type: ignore[operator]
+        return reduced((input - target).abs(), reduction)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     return smooth_l1_op(*paired(input, target), reduction, float(beta))
@@ -147,8 +147,8 @@ def huber_loss(
 
 
 def binary_cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
-    reduction: str = "mean",
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+    reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
     """``-(t * log(x) + (1 - t) * log(1 - x))`` for probabilities ``x``; logarithms are at least -100.
 
@@ -176,13 +176,13 @@ def binary_cross_entropy(
         raise RuntimeError(f"Found dtype {scalar_type_name(t.dtype)} but expected {scalar_type_name(x.dtype)}")
     if weight is None:
         return bce_op(input, target, reduction)
-    weight = weight.expand(broadcast_shapes(t.shape, weight._data.shape))  # type: ignore[attr-defined]
+    weight = weight.expand(broadcast_shapes(t.shape, weight._data.shape))
     return reduced(bce_op(input, target, "none") * weight, reduction)
 
 
 def binary_cross_entropy_with_logits(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
-    reduction: str = "mean", pos_weight: Tensor | None = None,
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+    reduce: bool | None = None, reduction: str = "mean", pos_weight: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """``binary_cross_entropy`` of ``sigmoid(input)``, computed without overflow.
 
@@ -213,7 +213,7 @@ def binary_cross_entropy_with_logits(
     if pos_weight is None:
         loss = bce_with_logits_op(input, target, "none")
     else:
-        positive = (pos_weight - 1) * target + 1  # type: ignore[operator]
+        positive = (pos_weight - 1) * target + 1
         loss = (1 - target) * input - positive * logsigmoid_op(input)
     return reduced(loss if weight is None else loss * weight, reduction)
 
@@ -233,7 +233,7 @@ def soft_margin_loss(
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
     check_reduction(reduction)
-    product: Any = input * target  # type: ignore[operator]
+    product: Any = input * target
     if product._data.dtype.kind in "biu":
         raise RuntimeError(
             f"result type Float can't be cast to the desired output type {scalar_type_name(product._data.dtype)}"
@@ -245,8 +245,8 @@ def soft_margin_loss(
 
 
 def kl_div(
-    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
-    log_target: bool = False,
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean", log_target: bool = False,
 ) -> Tensor:  # fmt: skip
     """The divergence of Kullback and Leibler, ``t * (log(t) - x)`` for log-probabilities ``x``.
 
@@ -277,16 +277,16 @@ def kl_div(
         reduction = "sum"
     check_reduction(reduction)
     if log_target:
-        loss = target.exp() * (target - input)  # type: ignore[attr-defined,operator]
+        loss = target.exp() * (target - input)
     else:
-        loss = tocha.xlogy(target, target) - target * input  # type: ignore[attr-defined,operator]
+        loss = tocha.xlogy(target, target) - target * input
     result = reduced(loss, reduction)
-    return result / input._data.shape[0] if by_batch and input._data.shape else result  # type: ignore[operator]
+    return result / input._data.shape[0] if by_batch and input._data.shape else result
 
 
 def poisson_nll_loss(
-    input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: bool | None = None, eps: float = 1e-8,
-    reduce: bool | None = None, reduction: str = "mean",
+    input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: bool | None = None,
+    eps: float = 1e-8, reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
     """The negative log-likelihood of counts ``target`` under Poisson distributions of rates ``exp(input)``.
 
@@ -334,19 +334,19 @@ def gaussian_nll_loss(
     if isinstance(var, float):
         if var < 0:
             raise ValueError("var has negative entry/entries")
-        var = var * tocha.ones_like(input)  # type: ignore[operator]
+        var = var * tocha.ones_like(input)
     elif type(var._data) not in ABSTRACT and bool((var < 0).any()):
         raise ValueError("var has negative entry/entries")
     size, have = tuple(input._data.shape), tuple(var._data.shape)
     if have != size:
         if size[:-1] == have:
-            var = var.unsqueeze(-1)  # type: ignore[attr-defined]
+            var = var.unsqueeze(-1)
         elif len(size) != len(have) or sum([v for s, v in zip(size, have) if s != v]) != 1:
             raise ValueError("var is of incorrect size")
     if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not valid")
     variance: Any = at_least(var, eps)
-    difference: Any = input - target  # type: ignore[operator]
+    difference: Any = input - target
     loss = (variance.log() + difference * difference / variance) * 0.5
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)

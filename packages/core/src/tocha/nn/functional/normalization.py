@@ -13,13 +13,13 @@ __all__ = [
 
 
 def batch_norm(
-    input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None, bias: Tensor | None = None,
-    training: bool = False, momentum: float = 0.1, eps: float = 1e-05,
+    input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
+    bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-05,
 ) -> Tensor:  # fmt: skip
     """Batch normalisation of ``(N, C, *)``: with the batch's statistics where ``training``, else with the running ones.
 
-    In training the running statistics, where given, are updated in place: ``running = (1 - momentum) running + momentum new``,
-    the variance with the unbiased estimate.
+    In training the running statistics, where given, are updated in place:
+    ``running = (1 - momentum) running + momentum new``, the variance with the unbiased estimate.
 
     Raises:
         ValueError: one value a channel in training, or an ``eps`` that cannot be. RuntimeError: vectors do not fit.

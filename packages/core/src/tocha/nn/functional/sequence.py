@@ -33,7 +33,8 @@ def _padded(targets: np.ndarray, lengths: tuple[int, ...]) -> np.ndarray:
     if targets.ndim == 1:
         if targets.size != sum(lengths):
             raise RuntimeError(
-                f"Expected tensor to have size {sum(lengths)} at dimension 0, but got size {targets.size} for argument #2 'targets' {_WHERE}"
+                f"Expected tensor to have size {sum(lengths)} at dimension 0, but got size {targets.size} for argument "
+                f"#2 'targets' {_WHERE}"
             )
         out = np.zeros((len(lengths), width), np.int64)
         inside = np.arange(width) < np.asarray(lengths)[:, None]
@@ -45,11 +46,13 @@ def _padded(targets: np.ndarray, lengths: tuple[int, ...]) -> np.ndarray:
         )
     if targets.shape[0] != len(lengths):
         raise RuntimeError(
-            f"Expected tensor to have size {len(lengths)} at dimension 0, but got size {targets.shape[0]} for argument #2 'targets' {_WHERE}"
+            f"Expected tensor to have size {len(lengths)} at dimension 0, but got size {targets.shape[0]} for argument "
+            f"#2 'targets' {_WHERE}"
         )
     if targets.shape[1] < width:
         raise RuntimeError(
-            f"Expected tensor to have size at least {width} at dimension 1, but got size {targets.shape[1]} for argument #2 'targets' {_WHERE}"
+            f"Expected tensor to have size at least {width} at dimension 1, but got size {targets.shape[1]} for "
+            f"argument #2 'targets' {_WHERE}"
         )
     inside = np.arange(width) < np.asarray(lengths)[:, None]
     return np.where(inside, targets[:, :width], 0).astype(np.int64)
@@ -66,8 +69,8 @@ def _check_lengths(lengths: tuple[int, ...], name: str, count: int, most: Any = 
 
 
 def ctc_loss(
-    log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: str = "mean",
-    zero_infinity: bool = False,
+    log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0,
+    reduction: str = "mean", zero_infinity: bool = False,
 ) -> Tensor:  # fmt: skip
     """The negative log-likelihood of label sequences under all their alignments with the input.
 
@@ -97,7 +100,7 @@ def ctc_loss(
         raise RuntimeError(
             f"Expected 3-dimensional tensor, but got {ndim}-dimensional tensor for argument #1 'log_probs' {_WHERE}"
         )
-    batch: Any = log_probs if ndim == 3 else log_probs.unsqueeze(1)  # type: ignore[attr-defined]
+    batch: Any = log_probs if ndim == 3 else log_probs.unsqueeze(1)
     steps, count, classes = batch._data.shape
     inputs, wanted = _lengths(input_lengths, "input_lengths"), _lengths(target_lengths, "target_lengths")
     if not 0 <= blank < classes:
@@ -107,7 +110,8 @@ def ctc_loss(
     padded = _padded(arrays.to_host(targets._data), wanted)
     if padded.size and (padded.min() < 0 or padded.max() >= classes):
         raise RuntimeError(
-            f"targets must be classes of [0, {classes}), but one is {padded.min() if padded.min() < 0 else padded.max()}"
+            f"targets must be classes of [0, {classes}), but one is "
+            f"{padded.min() if padded.min() < 0 else padded.max()}"
         )
     labels = wrap(padded if type(batch._data) is np.ndarray else arrays.to_device(padded, log_probs.device))
     loss: Any = ctc_op(batch, labels, inputs, wanted, blank, zero_infinity)

@@ -25,7 +25,7 @@ def _check_indices(input: Tensor, weight: Tensor, name: str) -> None:
     if not (index.dtype == np.int64 or index.dtype == np.int32):
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
-            f"{input.type()} instead (while checking arguments for {name})"  # type: ignore[attr-defined]
+            f"{input.type()} instead (while checking arguments for {name})"
         )
     if type(index) is ndarray and index.size:
         # as unsigned numbers the negative ones are large
@@ -49,8 +49,8 @@ def _refuse_sparse(sparse: bool) -> None:
 
 
 def embedding(
-    input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0,
-    scale_grad_by_freq: bool = False, sparse: bool = False,
+    input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
+    norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False,
 ) -> Tensor:  # fmt: skip
     """Rows of ``weight`` (V, D) for the indices in ``input`` (*), int64 or int32: (*, D).
 
@@ -98,24 +98,25 @@ def renormalise(weight: Tensor, input: Tensor, max_norm: float, norm_type: float
 
 def _renormalise_traced(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
     """The same in operators, on the whole table."""
-    flat = input.reshape(-1).long()  # type: ignore[attr-defined]
+    flat = input.reshape(-1).long()
     used = tocha.zeros(weight.shape[0], device=weight.device).index_fill(0, flat, 1.0) > 0
-    norms = (weight.detach().abs() ** norm_type).sum(1) ** (1 / norm_type)  # type: ignore[attr-defined]
+    norms = (weight.detach().abs() ** norm_type).sum(1) ** (1 / norm_type)
     scale = tocha.where(used & (norms > max_norm), max_norm / (norms + 1e-7), 1.0).to(weight.dtype)
     with tocha.no_grad():
-        weight.mul_(scale[:, None])  # type: ignore[attr-defined]
+        weight.mul_(scale[:, None])
 
 
 def embedding_bag(
     input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None, norm_type: float = 2,
-    scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, per_sample_weights: Tensor | None = None,
-    include_last_offset: bool = False, padding_idx: int | None = None,
+    scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
+    per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None,
 ) -> Tensor:  # fmt: skip
     """Sums, means or maxima of rows of ``weight`` (V, D) by bags of indices: (B, D).
 
     Args:
         input: indices (B, N), one bag a row, or (N) with ``offsets``.
-        offsets: (B), where each bag of a 1-d ``input`` starts; with ``include_last_offset`` (B + 1), where the last ends too.
+        offsets: (B), where each bag of a 1-d ``input`` starts; with ``include_last_offset`` (B + 1), where the last
+            ends too.
         max_norm, norm_type, scale_grad_by_freq: as in ``embedding``.
         mode: "sum", "mean" or "max"; an empty bag gives zeros.
         per_sample_weights: of ``input``'s shape, multiplies the rows; mode "sum" only.
@@ -135,15 +136,15 @@ def embedding_bag(
     """
     if weight._data.dtype == np.int64 and input._data.dtype.kind in "fV":
         warnings.warn(
-            "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is deprecated, "
-            "and should now be `embedding_bag(input, weight, ...)`.",
+            "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
+            "deprecated, and should now be `embedding_bag(input, weight, ...)`.",
             stacklevel=2,
         )
         weight, input = input, weight
     if per_sample_weights is not None and tuple(input._data.shape) != tuple(per_sample_weights._data.shape):
         raise ValueError(
-            f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the same shape as "
-            f"the input ({input.shape})"
+            f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the "
+            f"same shape as the input ({input.shape})"
         )
     if len(weight._data.shape) != 2:
         raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {len(weight._data.shape)}")
@@ -181,13 +182,13 @@ def _bags(
     if len(shape) == 2:
         if offsets is not None:
             raise ValueError(
-                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. "
-                f"However, found offsets of type {type(offsets)}"
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
+                f"sequences. However, found offsets of type {type(offsets)}"
             )
         count, length = shape
-        bags = tocha.arange(count, device=input.device).unsqueeze(1).expand(count, length).reshape(-1)  # type: ignore[attr-defined]
-        weights = None if per_sample is None else per_sample.reshape(-1)  # type: ignore[attr-defined]
-        return input.reshape(-1), bags, count, weights  # type: ignore[attr-defined]
+        bags = tocha.arange(count, device=input.device).unsqueeze(1).expand(count, length).reshape(-1)
+        weights = None if per_sample is None else per_sample.reshape(-1)
+        return input.reshape(-1), bags, count, weights
     if len(shape) != 1:
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {len(shape)}")
     if offsets is None:
@@ -198,7 +199,8 @@ def _bags(
     if starts.size:
         if starts[0] != 0:
             raise RuntimeError(
-                f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got {starts[0]}"
+                "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
+                f"However, got {starts[0]}"
             )
         if starts[-1] > shape[0]:
             raise RuntimeError(
@@ -214,8 +216,8 @@ def _bags(
     repeated = np.repeat(np.arange(starts.size), np.maximum(ends - starts, 0))
     number[: repeated.size] = repeated
     if repeated.size < shape[0]:  # indices after the last offset belong to no bag
-        input = input[: repeated.size]  # type: ignore[index]
-        per_sample = None if per_sample is None else per_sample[: repeated.size]  # type: ignore[index]
+        input = input[: repeated.size]
+        per_sample = None if per_sample is None else per_sample[: repeated.size]
         number = number[: repeated.size]
     bags = wrap(number if type(input._data) is ndarray else arrays.to_device(number, input.device))
     return input, bags, starts.size, per_sample
@@ -235,21 +237,21 @@ def _reduce_bags(
     dtype = weight._data.dtype
     kept = index != padding
     if mode == "max":
-        chosen: Any = wrap(first_largest(rows._data, bags._data, kept._data, count))  # type: ignore[attr-defined]
+        chosen: Any = wrap(first_largest(rows._data, bags._data, kept._data, count))
         if not index._data.size:
             return sum_by_bag(rows, bags, count)
         filled = cast(chosen >= 0, dtype)
         columns = tocha.arange(weight._data.shape[1], device=weight.device)
         return rows[chosen.clamp(min=0), columns] * filled
     if padding >= 0:
-        rows = rows * cast(kept, dtype).unsqueeze(1)  # type: ignore[arg-type,attr-defined]
+        rows = rows * cast(kept, dtype).unsqueeze(1)
     if per_sample is not None:
         rows = rows * per_sample.unsqueeze(1)
     total = sum_by_bag(rows, bags, count)
     if mode == "sum":
         return total
-    sizes = sum_by_bag(cast(kept, dtype).unsqueeze(1), bags, count)  # type: ignore[arg-type,attr-defined]
-    return total / sizes.clamp(min=1.0)  # type: ignore[operator]
+    sizes = sum_by_bag(cast(kept, dtype).unsqueeze(1), bags, count)
+    return total / sizes.clamp(min=1.0)
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
@@ -282,5 +284,5 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         elif raw.max() >= num_classes:
             raise RuntimeError("Class values must be smaller than num_classes.")
     elif num_classes == -1:
-        num_classes = int(tensor.max()) + 1  # type: ignore[attr-defined]
-    return (tensor.unsqueeze(-1) == tocha.arange(num_classes, device=tensor.device)).to(tocha.int64)  # type: ignore[attr-defined]
+        num_classes = int(tensor.max()) + 1
+    return (tensor.unsqueeze(-1) == tocha.arange(num_classes, device=tensor.device)).to(tocha.int64)

@@ -53,11 +53,14 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         if not cutoffs:
             raise ValueError("cutoffs should be a sequence of length larger than 0")
         if (
-            cutoffs != sorted(set(cutoffs)) or cutoffs[0] <= 0 or cutoffs[-1] > n_classes - 1 or any([int(c) != c for c in cutoffs])
-        ):  # fmt: skip
+            cutoffs != sorted(set(cutoffs))
+            or cutoffs[0] <= 0
+            or cutoffs[-1] > n_classes - 1
+            or any([int(c) != c for c in cutoffs])
+        ):
             raise ValueError(
-                "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each value is "
-                "between 1 and n_classes-1"
+                "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each "
+                "value is between 1 and n_classes-1"
             )
         self.in_features, self.n_classes, self.cutoffs = in_features, n_classes, [*cutoffs, n_classes]
         self.div_value, self.head_bias = div_value, head_bias
@@ -88,8 +91,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             RuntimeError: the shapes do not fit, or a class is outside of [0, n_classes).
         """
         batched = self._check(input_, target_)
-        input: Any = input_ if batched else input_.unsqueeze(0)  # type: ignore[attr-defined]
-        target: Any = target_ if batched else target_.unsqueeze(0)  # type: ignore[attr-defined]
+        input: Any = input_ if batched else input_.unsqueeze(0)
+        target: Any = target_ if batched else target_.unsqueeze(0)
         if target.numel() and not 0 <= int(target.min()) <= int(target.max()) < self.n_classes:
             raise RuntimeError(
                 f"Target values should be in [0, {self.n_classes - 1}], but values in range [{target.min().item()}, "
@@ -104,7 +107,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             in_head = in_head.index_fill(0, rows, self.shortlist_size + i)
             logp: Any = F.log_softmax(self.tail[i](input[rows]), dim=1)
             within = within.index_put((rows,), logp.gather(1, (target[rows] - low).unsqueeze(1)).squeeze(1))
-        output: Any = head.gather(1, in_head.unsqueeze(1)).squeeze(1) + within  # type: ignore[attr-defined]
+        output: Any = head.gather(1, in_head.unsqueeze(1)).squeeze(1) + within
         loss = (-output).mean()
         return _ASMoutput(output if batched else output.squeeze(0), loss)
 
@@ -133,11 +136,12 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return self._full(input, self.head(input))
 
     def predict(self, input: Tensor) -> Tensor:
-        """The most likely class (N) for inputs (N, in_features); rare classes are computed only where they may be it."""
+        """The most likely class (N) for inputs (N, in_features); rare classes are computed only where they may be
+        it."""
         head = self.head(input)
         result = head.argmax(1)
         rare = result >= self.shortlist_size
         if not rare.any():
             return result
-        result[rare] = self._full(input[rare], head[rare]).argmax(1)  # type: ignore[index,attr-defined]
+        result[rare] = self._full(input[rare], head[rare]).argmax(1)
         return result

@@ -14,7 +14,8 @@ from .lazy import LazyModuleMixin
 from .module import Module
 
 __all__ = [
-    "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d", "SyncBatchNorm",
+    "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d",
+    "SyncBatchNorm",
 ]  # fmt: skip
 
 
@@ -90,8 +91,8 @@ class Norm(Module):
 
     def extra_repr(self) -> str:
         return (
-            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, bias={self.bias is not None}, "
-            f"track_running_stats={self.track_running_stats}"
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
         )
 
     def _load_from_state_dict(
@@ -118,8 +119,8 @@ class BatchNorm(Norm):
     """What all batch norm layers share."""
 
     def __init__(
-        self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True,
-        device: Any = None, dtype: Any = None, *, bias: bool = True,
+        self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
+        track_running_stats: bool = True, device: Any = None, dtype: Any = None, *, bias: bool = True,
     ) -> None:  # fmt: skip
         super().__init__(num_features, eps, momentum, affine, track_running_stats, bias, device, dtype)
 
@@ -133,8 +134,8 @@ class BatchNorm(Norm):
                 momentum = 1.0 / float(self.num_batches_tracked)
         tracked = not training or self.track_running_stats
         return F.batch_norm(
-            input, mean if tracked else None, var if tracked else None, self.weight, self.bias, training or (mean is None and var is None),
-            momentum, self.eps,
+            input, mean if tracked else None, var if tracked else None, self.weight, self.bias,
+            training or (mean is None and var is None), momentum, self.eps,
         )  # fmt: skip
 
 
@@ -175,15 +176,16 @@ class BatchNorm3d(BatchNorm):
 class SyncBatchNorm(BatchNorm):
     """Batch normalisation of ``(N, C, *)``, at least 2-D, with the statistics of one process.
 
-    PyTorch's layer joins the statistics of several processes; this one is the layer that PyTorch's is with one process. With
-    a process group it raises an error.
+    PyTorch's layer joins the statistics of several processes; this one is the layer that PyTorch's is with one process.
+    With a process group it raises an error.
 
     Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.SyncBatchNorm.html
     """
 
     def __init__(
-        self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True,
-        process_group: Any = None, device: Any = None, dtype: Any = None, *, bias: bool = True,
+        self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
+        track_running_stats: bool = True, process_group: Any = None, device: Any = None, dtype: Any = None, *,
+        bias: bool = True,
     ) -> None:  # fmt: skip
         if process_group is not None:
             raise NotImplementedError(
@@ -202,8 +204,8 @@ class SyncBatchNorm(BatchNorm):
         converted: Any = module
         if isinstance(module, BatchNorm):
             converted = cls(
-                module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats, process_group,
-                bias=module.bias is not None,
+                module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats,
+                process_group, bias=module.bias is not None,
             )  # fmt: skip
             converted.weight, converted.bias = module.weight, module.bias
             converted.running_mean, converted.running_var = module.running_mean, module.running_var

@@ -16,8 +16,8 @@ from .lazy import LazyModuleMixin
 from .module import Module
 
 __all__ = [
-    "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "LazyConv1d", "LazyConv2d", "LazyConv3d",
-    "LazyConvTranspose1d", "LazyConvTranspose2d", "LazyConvTranspose3d",
+    "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "LazyConv1d", "LazyConv2d",
+    "LazyConv3d", "LazyConvTranspose1d", "LazyConvTranspose2d", "LazyConvTranspose3d",
 ]  # fmt: skip
 
 PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
@@ -32,8 +32,8 @@ class _Convolution(Module):
     bias: Parameter | None
 
     def _configure(
-        self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any, output_padding: Any,
-        groups: int, bias: bool, padding_mode: str, device: Any, dtype: Any,
+        self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
+        output_padding: Any, groups: int, bias: bool, padding_mode: str, device: Any, dtype: Any,
     ) -> None:  # fmt: skip
         Module.__init__(self)
         if groups <= 0:
@@ -114,8 +114,9 @@ class _Convolution(Module):
 
 class _Conv(_Convolution):
     def __init__(
-        self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1,
-        bias: bool = True, padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
+        self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
+        dilation: Any = 1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros", device: Any = None,
+        dtype: Any = None,
     ) -> None:  # fmt: skip
         self._configure(
             in_channels,
@@ -161,7 +162,8 @@ class Conv2d(_Conv):
         padding_mode: "zeros", "reflect", "replicate" or "circular".
 
     Attributes:
-        weight: ``(out_channels, in_channels / groups, *kernel_size)``; bias: ``(out_channels,)`` or None. Both start uniform
+        weight: ``(out_channels, in_channels / groups, *kernel_size)``; bias: ``(out_channels,)`` or None. Both start
+            uniform
         between plus and minus ``sqrt(groups / (in_channels * kH * kW))``.
 
     Raises:
@@ -188,8 +190,9 @@ class _ConvTranspose(_Convolution):
     transposed = True
 
     def __init__(
-        self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
-        groups: int = 1, bias: bool = True, dilation: Any = 1, padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
+        self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
+        output_padding: Any = 0, groups: int = 1, bias: bool = True, dilation: Any = 1, padding_mode: str = "zeros",
+        device: Any = None, dtype: Any = None,
     ) -> None:  # fmt: skip
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
@@ -225,7 +228,8 @@ class _ConvTranspose(_Convolution):
             output_size = output_size[extra_dims:]
         if len(output_size) != nd:
             raise ValueError(
-                f"ConvTranspose{nd}D: for {input.dim()}D input, output_size must have {nd} or {nd + extra_dims} elements (got {len(output_size)})"
+                f"ConvTranspose{nd}D: for {input.dim()}D input, output_size must have {nd} or {nd + extra_dims} "
+                f"elements (got {len(output_size)})"
             )
         least = [
             (n - 1) * s - 2 * p + d * (k - 1) + 1
@@ -253,7 +257,8 @@ class ConvTranspose2d(_ConvTranspose):
 
     Args:
         in_channels, out_channels: ``C`` and the channels of the result.
-        kernel_size, stride, padding, dilation: those of the convolution that is transposed; a number or one a dimension.
+        kernel_size, stride, padding, dilation: those of the convolution that is transposed; a number or one a
+            dimension.
         output_padding: rows added to one side of the result, fewer than the stride or the dilation.
         groups: channels are cut into so many groups that do not see each other.
         bias: whether a number for each output channel is added.
@@ -298,7 +303,8 @@ class _Lazy(LazyModuleMixin):
         nd = module.nd
         if input.dim() not in (nd + 1, nd + 2):
             raise RuntimeError(
-                f"Expected {nd + 1}D (unbatched) or {nd + 2}D (batched) input to {type(self).__name__}, but got input of size: {input.shape}"
+                f"Expected {nd + 1}D (unbatched) or {nd + 2}D (batched) input to {type(self).__name__}, but got input "
+                f"of size: {input.shape}"
             )
         module.in_channels = input.shape[-nd - 1]
         if module.in_channels % module.groups:
@@ -311,8 +317,8 @@ class _Lazy(LazyModuleMixin):
 
 class _LazyConv(_Lazy, _Conv):
     def __init__(
-        self, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1, bias: bool = True,
-        padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
+        self, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
+        groups: int = 1, bias: bool = True, padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
     ) -> None:  # fmt: skip
         super().__init__(
             0, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, device, dtype
@@ -342,8 +348,9 @@ class LazyConv3d(_LazyConv):
 
 class _LazyConvTranspose(_Lazy, _ConvTranspose):
     def __init__(
-        self, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: int = 1,
-        bias: bool = True, dilation: Any = 1, padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
+        self, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
+        groups: int = 1, bias: bool = True, dilation: Any = 1, padding_mode: str = "zeros", device: Any = None,
+        dtype: Any = None,
     ) -> None:  # fmt: skip
         super().__init__(
             0,

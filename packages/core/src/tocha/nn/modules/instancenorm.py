@@ -11,7 +11,8 @@ from tocha.nn import functional as F
 from .batchnorm import LazyNorm, Norm
 
 __all__ = [
-    "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LazyInstanceNorm1d", "LazyInstanceNorm2d", "LazyInstanceNorm3d",
+    "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LazyInstanceNorm1d", "LazyInstanceNorm2d",
+    "LazyInstanceNorm3d",
 ]  # fmt: skip
 
 
@@ -19,8 +20,8 @@ class InstanceNorm(Norm):
     """What all instance norm layers share."""
 
     def __init__(
-        self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = False, track_running_stats: bool = False,
-        device: Any = None, dtype: Any = None, *, bias: bool = True,
+        self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = False,
+        track_running_stats: bool = False, device: Any = None, dtype: Any = None, *, bias: bool = True,
     ) -> None:  # fmt: skip
         super().__init__(num_features, eps, momentum, affine, track_running_stats, bias, device, dtype)
 
@@ -31,16 +32,18 @@ class InstanceNorm(Norm):
         if channels != self.num_features:
             if self.affine:
                 raise ValueError(
-                    f"expected input's size at dim={0 if single else 1} to match num_features ({self.num_features}), but got: {channels}."
+                    f"expected input's size at dim={0 if single else 1} to match num_features ({self.num_features}), "
+                    f"but got: {channels}."
                 )
             warnings.warn(
-                f"input's size at dim={0 if single else 1} does not match num_features. You can silence this warning by not passing in "
-                "num_features, which is not used because affine=False",
+                f"input's size at dim={0 if single else 1} does not match num_features. You can silence this warning "
+                "by not passing in num_features, which is not used because affine=False",
                 stacklevel=2,
             )
         result = F.instance_norm(
             input.unsqueeze(0) if single else input, self.running_mean, self.running_var, self.weight, self.bias,
-            self.training or not self.track_running_stats, self.momentum if self.momentum is not None else 0.0, self.eps,
+            self.training or not self.track_running_stats, self.momentum if self.momentum is not None else 0.0,
+            self.eps,
         )  # fmt: skip
         return result.squeeze(0) if single else result
 

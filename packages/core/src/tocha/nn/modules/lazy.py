@@ -12,8 +12,9 @@ __all__ = ["LazyModuleMixin"]
 class LazyModuleMixin:
     """What lazy modules share: uninitialized parameters that the first call of the module gives their shape.
 
-    A subclass creates ``UninitializedParameter`` members in its ``__init__`` and defines ``initialize_parameters``, which is
-    called with the first call's arguments. Where ``cls_to_become`` is set, the module turns into that class after it.
+    A subclass creates ``UninitializedParameter`` members in its ``__init__`` and defines ``initialize_parameters``,
+    which is called with the first call's arguments. Where ``cls_to_become`` is set, the module turns into that class
+    after it.
 
     Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.modules.lazy.LazyModuleMixin.html
 

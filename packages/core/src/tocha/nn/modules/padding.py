@@ -11,8 +11,9 @@ from ._sizes import ntuple
 from .module import Module
 
 __all__ = [
-    "CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d", "ReflectionPad1d",
-    "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d", "ReplicationPad3d", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d",
+    "CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d",
+    "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d", "ReplicationPad3d",
+    "ZeroPad1d", "ZeroPad2d", "ZeroPad3d",
 ]  # fmt: skip
 
 
@@ -108,13 +109,15 @@ class ReflectionPad1d(_ReflectionPad):
 
 
 class ReflectionPad2d(_ReflectionPad):
-    """The mirror image around ``(N, C, H, W)`` or ``(C, H, W)``, without the edge. See :func:`tocha.nn.functional.pad`."""
+    """The mirror image around ``(N, C, H, W)`` or ``(C, H, W)``, without the edge. See
+    :func:`tocha.nn.functional.pad`."""
 
     nd = 2
 
 
 class ReflectionPad3d(_ReflectionPad):
-    """The mirror image around ``(N, C, D, H, W)`` or ``(C, D, H, W)``, without the edge. See :func:`tocha.nn.functional.pad`."""
+    """The mirror image around ``(N, C, D, H, W)`` or ``(C, D, H, W)``, without the edge. See
+    :func:`tocha.nn.functional.pad`."""
 
     nd = 3
 

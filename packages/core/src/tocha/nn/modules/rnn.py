@@ -30,8 +30,8 @@ def _check_arguments(
         )
     if dropout > 0 and num_layers == 1:  # type: ignore[operator]
         warnings.warn(
-            "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers greater than 1, "
-            f"but got dropout={dropout} and num_layers={num_layers}",
+            "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
+            f"greater than 1, but got dropout={dropout} and num_layers={num_layers}",
             stacklevel=4,
         )
     for name, flag in (("bias", bias), ("batch_first", batch_first)):
@@ -59,8 +59,9 @@ class RNNBase(Module):
     """
 
     def __init__(
-        self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False,
-        dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0, device: Any = None, dtype: Any = None,
+        self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
+        batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0,
+        device: Any = None, dtype: Any = None,
     ) -> None:  # fmt: skip
         super().__init__()
         if mode not in _GATES:
@@ -128,7 +129,7 @@ class RNNBase(Module):
 
     def _state_size(self, input: Tensor, batch_sizes: Tensor | None, width: int) -> tuple[int, int, int]:
         if batch_sizes is not None:
-            batch = int(batch_sizes[0])  # type: ignore[index]
+            batch = int(batch_sizes[0])
         else:
             batch = input._data.shape[0 if self.batch_first else 1]
         return self.num_layers * (2 if self.bidirectional else 1), batch, width
@@ -196,7 +197,7 @@ class RNNBase(Module):
             self.bidirectional,
             self.batch_first,
         )
-        return (output, hidden) if batched else (output.squeeze(batch_dim), self._squeezed(hidden))  # type: ignore[attr-defined]
+        return (output, hidden) if batched else (output.squeeze(batch_dim), self._squeezed(hidden))
 
     def _forward_packed(self, packed: PackedSequence, hx: Any) -> tuple[PackedSequence, Any]:
         data, batch_sizes, sorted_indices, unsorted_indices = packed
@@ -339,8 +340,8 @@ class LSTM(RNNBase):
         expected = 3 if batched else 2
         if hx[0].ndim != expected or hx[1].ndim != expected:
             raise RuntimeError(
-                f"For {'batched' if batched else 'unbatched'} {expected}-D input, hx and cx should also be {expected}-D but got "
-                f"({hx[0].ndim}-D, {hx[1].ndim}-D) tensors"
+                f"For {'batched' if batched else 'unbatched'} {expected}-D input, hx and cx should also be "
+                f"{expected}-D but got ({hx[0].ndim}-D, {hx[1].ndim}-D) tensors"
             )
         return hx if batched else (hx[0].unsqueeze(1), hx[1].unsqueeze(1))
 
@@ -412,10 +413,10 @@ class _OneStateCell(RNNCellBase):
             self._check_ndim(hx, "hidden")
         batched = input.ndim == 2
         if not batched:
-            input = input.unsqueeze(0)  # type: ignore[attr-defined]
-            hx = None if hx is None else hx.unsqueeze(0)  # type: ignore[attr-defined]
+            input = input.unsqueeze(0)
+            hx = None if hx is None else hx.unsqueeze(0)
         result = self._step(input, self._zeros(input) if hx is None else hx)
-        return result if batched else result.squeeze(0)  # type: ignore[attr-defined]
+        return result if batched else result.squeeze(0)
 
 
 class RNNCell(_OneStateCell):
@@ -486,9 +487,9 @@ class LSTMCell(RNNCellBase):
             self._check_ndim(state, f"hx[{i}]")
         batched = input.ndim == 2
         if not batched:
-            input = input.unsqueeze(0)  # type: ignore[attr-defined]
+            input = input.unsqueeze(0)
             hx = None if hx is None else tuple([state.unsqueeze(0) for state in hx])
         if hx is None:
             hx = (self._zeros(input),) * 2
         h, c = sequence.lstm_cell(input, hx, *self._weights())
-        return (h, c) if batched else (h.squeeze(0), c.squeeze(0))  # type: ignore[attr-defined]
+        return (h, c) if batched else (h.squeeze(0), c.squeeze(0))

@@ -46,7 +46,7 @@ class _Table(Module):
         init.normal_(self.weight)
         if self.padding_idx is not None:
             with tocha.no_grad():
-                self.weight[self.padding_idx].fill_(0)  # type: ignore[index]
+                self.weight[self.padding_idx].fill_(0)
 
 
 class Embedding(_Table):

@@ -62,8 +62,8 @@ class _Layer(Module):
     norm_first: bool
 
     def _configure(
-        self, d_model: int, nhead: int, dim_feedforward: int, dropout: float, activation: Activation, eps: float, batch_first: bool,
-        norm_first: bool, bias: bool, attentions: tuple[str, ...], norms: int, factory: dict,
+        self, d_model: int, nhead: int, dim_feedforward: int, dropout: float, activation: Activation, eps: float,
+        batch_first: bool, norm_first: bool, bias: bool, attentions: tuple[str, ...], norms: int, factory: dict,
     ) -> None:  # fmt: skip
         for name in attentions:
             setattr(
@@ -121,14 +121,14 @@ class TransformerEncoderLayer(_Layer):
     """
 
     def __init__(
-        self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1, activation: Activation = F.relu,
-        layer_norm_eps: float = 1e-5, batch_first: bool = False, norm_first: bool = False, bias: bool = True, device: Any = None,
-        dtype: Any = None,
+        self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
+        activation: Activation = F.relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
+        norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None,
     ) -> None:  # fmt: skip
         super().__init__()
         self._configure(
-            d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias, ("self_attn",), 2,
-            {"device": device, "dtype": dtype},
+            d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias,
+            ("self_attn",), 2, {"device": device, "dtype": dtype},
         )  # fmt: skip
 
     def forward(
@@ -169,9 +169,9 @@ class TransformerDecoderLayer(_Layer):
     """
 
     def __init__(
-        self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1, activation: Activation = F.relu,
-        layer_norm_eps: float = 1e-5, batch_first: bool = False, norm_first: bool = False, bias: bool = True, device: Any = None,
-        dtype: Any = None,
+        self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
+        activation: Activation = F.relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
+        norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None,
     ) -> None:  # fmt: skip
         super().__init__()
         self._configure(
@@ -181,8 +181,8 @@ class TransformerDecoderLayer(_Layer):
 
     def forward(
         self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
-        tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None, tgt_is_causal: bool = False,
-        memory_is_causal: bool = False,
+        tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool = False, memory_is_causal: bool = False,
     ) -> Tensor:  # fmt: skip
         """Pass the tokens ``tgt`` on, with the encoder's output ``memory``; masks as those of the encoder layer."""
         x: Any = tgt
@@ -208,7 +208,8 @@ class TransformerEncoder(Module):
     Args:
         encoder_layer: copied ``num_layers`` times, with its weights.
         norm: applied at the end, or None.
-        enable_nested_tensor, mask_check: accepted for PyTorch's sake; they have no effect: there are no nested tensors here.
+        enable_nested_tensor, mask_check: accepted for PyTorch's sake; they have no effect: there are no nested tensors
+            here.
 
     Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.TransformerEncoder.html
 
@@ -275,15 +276,17 @@ class TransformerDecoder(Module):
 
     def forward(
         self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
-        tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None, tgt_is_causal: bool | None = None,
-        memory_is_causal: bool = False,
+        tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
     ) -> Tensor:  # fmt: skip
-        """Pass the tokens ``tgt`` through the layers, with the encoder's output ``memory``; masks as those of the encoder."""
+        """Pass the tokens ``tgt`` through the layers, with the encoder's output ``memory``; masks as those of the
+        encoder."""
         causal = _is_causal(tgt_mask, tgt_is_causal, tgt, _batch_first(self.layers))
         for layer in self.layers:
             tgt = layer(
                 tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask, tgt_key_padding_mask=tgt_key_padding_mask,
-                memory_key_padding_mask=memory_key_padding_mask, tgt_is_causal=causal, memory_is_causal=memory_is_causal,
+                memory_key_padding_mask=memory_key_padding_mask, tgt_is_causal=causal,
+                memory_is_causal=memory_is_causal,
             )  # fmt: skip
         return tgt if self.norm is None else self.norm(tgt)
 
@@ -295,7 +298,8 @@ class Transformer(Module):
         d_model: the size of a token.
         nhead: how many heads.
         num_encoder_layers, num_decoder_layers: how many layers.
-        dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias: see ``TransformerEncoderLayer``.
+        dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias: see
+            ``TransformerEncoderLayer``.
         custom_encoder, custom_decoder: modules to use instead.
 
     Weights with more than one dimension are drawn by ``xavier_uniform_``.
@@ -309,10 +313,10 @@ class Transformer(Module):
     """
 
     def __init__(
-        self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6, dim_feedforward: int = 2048,
-        dropout: float = 0.1, activation: Activation = F.relu, custom_encoder: Any = None, custom_decoder: Any = None,
-        layer_norm_eps: float = 1e-5, batch_first: bool = False, norm_first: bool = False, bias: bool = True, device: Any = None,
-        dtype: Any = None,
+        self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6,
+        dim_feedforward: int = 2048, dropout: float = 0.1, activation: Activation = F.relu, custom_encoder: Any = None,
+        custom_decoder: Any = None, layer_norm_eps: float = 1e-5, batch_first: bool = False, norm_first: bool = False,
+        bias: bool = True, device: Any = None, dtype: Any = None,
     ) -> None:  # fmt: skip
         super().__init__()
         args = (
@@ -346,10 +350,10 @@ class Transformer(Module):
         self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
 
     def forward(
-        self, src: Tensor, tgt: Tensor, src_mask: Tensor | None = None, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
-        src_key_padding_mask: Tensor | None = None, tgt_key_padding_mask: Tensor | None = None,
-        memory_key_padding_mask: Tensor | None = None, src_is_causal: bool | None = None, tgt_is_causal: bool | None = None,
-        memory_is_causal: bool = False,
+        self, src: Tensor, tgt: Tensor, src_mask: Tensor | None = None, tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
+        src_is_causal: bool | None = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
     ) -> Tensor:  # fmt: skip
         """Decode ``tgt`` (T, N, E) with what the encoder makes of ``src`` (S, N, E).
 
@@ -364,7 +368,8 @@ class Transformer(Module):
         memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
         return self.decoder(
             tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask, tgt_key_padding_mask=tgt_key_padding_mask,
-            memory_key_padding_mask=memory_key_padding_mask, tgt_is_causal=tgt_is_causal, memory_is_causal=memory_is_causal,
+            memory_key_padding_mask=memory_key_padding_mask, tgt_is_causal=tgt_is_causal,
+            memory_is_causal=memory_is_causal,
         )  # fmt: skip
 
     @staticmethod

@@ -92,7 +92,7 @@ def _swap(owner: Module, name: str, value: Any) -> Any:
             before = table[name]
             table[name] = value
             return before
-    before = getattr(owner, name, _ABSENT)
+    before: Any = getattr(owner, name, _ABSENT)
     if before is not _ABSENT and not isinstance(before, Tensor):
         raise TypeError(f"{name}: {before} is not an instance of torch.Tensor")
     if value is _ABSENT:

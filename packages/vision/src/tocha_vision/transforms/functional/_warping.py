@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 import tocha
+from tocha.nn import functional
 from tocha_vision.transforms.functional._image import InterpolationMode, check_tensor
 
 MODES = (InterpolationMode.NEAREST, InterpolationMode.BILINEAR)
@@ -38,8 +39,8 @@ def warp_tensor(
 ) -> tocha.Tensor:
     """The image (..., C, H, W) seen through ``matrix``, whose coordinates are pixels from the middle of the image.
 
-    Raises ``ValueError`` for an interpolation other than nearest and bilinear, or another number of ``fill`` values than
-    channels.
+    Raises ``ValueError`` for an interpolation other than nearest and bilinear, or another number of ``fill`` values
+    than channels.
     """
     check_tensor(img)
     if mode not in MODES:
@@ -49,12 +50,10 @@ def warp_tensor(
     values = img if img.is_floating_point() else img.to(tocha.float32)
     batch = values.reshape(-1, *((1,) if img.ndim == 2 else img.shape[-3:-2]), height, width)
     grid = _grid(matrix, (height, width), (rows, columns), batch).expand(len(batch), -1, -1, -1)
-    seen = tocha.nn.functional.grid_sample(batch, grid, mode.value, "zeros", align_corners=False)
+    seen = functional.grid_sample(batch, grid, mode.value, "zeros", align_corners=False)
     if fill is not None:
         margin = _fill(fill, batch)
-        inside = tocha.nn.functional.grid_sample(
-            tocha.ones_like(batch[:, :1]), grid, mode.value, "zeros", align_corners=False
-        )
+        inside = functional.grid_sample(tocha.ones_like(batch[:, :1]), grid, mode.value, "zeros", align_corners=False)
         if mode is InterpolationMode.NEAREST:
             seen = tocha.where(inside < 0.5, margin, seen)
         else:
@@ -68,13 +67,14 @@ def _grid(
     matrix: Sequence[float], source: tuple[int, int], target: tuple[int, int], like: tocha.Tensor
 ) -> tocha.Tensor:
     """Where each pixel of the result looks, shape (1, rows, columns, 2), as ``grid_sample`` counts: -1 to 1."""
-    options = {"dtype": like.dtype, "device": like.device}
+    dtype, device = like.dtype, like.device
     rows, columns = target
-    x = tocha.arange(columns, **options) - (columns * 0.5 - 0.5)
-    y = tocha.arange(rows, **options) - (rows * 0.5 - 0.5)
-    places = tocha.stack((x.expand(rows, columns), y[:, None].expand(rows, columns), tocha.ones(target, **options)), -1)
-    half = tocha.tensor([0.5 * source[1], 0.5 * source[0]], **options)
-    linear = tocha.tensor(matrix, **options).reshape(2, 3).t() / half
+    x = tocha.arange(columns, dtype=dtype, device=device) - (columns * 0.5 - 0.5)
+    y = tocha.arange(rows, dtype=dtype, device=device) - (rows * 0.5 - 0.5)
+    across, down = x.expand(rows, columns), y[:, None].expand(rows, columns)
+    places = tocha.stack((across, down, tocha.ones_like(across)), -1)
+    half = tocha.tensor([0.5 * source[1], 0.5 * source[0]], dtype=dtype, device=device)
+    linear = tocha.tensor(matrix, dtype=dtype, device=device).reshape(2, 3).t() / half
     return (places.reshape(1, rows * columns, 3) @ linear).reshape(1, rows, columns, 2)
 
 
@@ -91,7 +91,7 @@ def _expanded(matrix: Sequence[float], height: int, width: int) -> tuple[int, in
 
 
 def _fill(fill: float | Sequence[float], batch: tocha.Tensor) -> tocha.Tensor:
-    values = [float(value) for value in (fill if isinstance(fill, (list, tuple)) else [fill])]
+    values = [float(value) for value in ([fill] if isinstance(fill, (int, float)) else fill)]
     if len(values) not in (1, batch.shape[1]):
         raise ValueError(
             f"The number of elements in 'fill' does not match the number of channels of the image "

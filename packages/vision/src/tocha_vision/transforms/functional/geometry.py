@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 import tocha
+from tocha.nn import functional
 from tocha_vision.transforms.functional._image import Image, check_tensor, get_dimensions, is_pil
 
 PADDING_MODES = ("constant", "edge", "reflect", "symmetric")
@@ -38,7 +39,7 @@ def crop(img: Image, top: int, left: int, height: int, width: int) -> Image:
         return inside
     before_y, before_x = min(max(-top, 0), height), min(max(-left, 0), width)
     after_y, after_x = height - before_y - inside.shape[-2], width - before_x - inside.shape[-1]
-    return tocha.nn.functional.pad(inside, [before_x, after_x, before_y, after_y])
+    return functional.pad(inside, [before_x, after_x, before_y, after_y])
 
 
 def center_crop(img: Image, output_size: int | Sequence[int]) -> Image:
@@ -137,7 +138,7 @@ def _pad_tensor(
             if len(fill) != 1:
                 raise ValueError(f"expected one fill value for a tensor, got {len(fill)}")
             fill = fill[0]
-        return tocha.nn.functional.pad(img, [left, right, top, bottom], value=fill)
+        return functional.pad(img, [left, right, top, bottom], value=fill)
     height, width = img.shape[-2:]
     rows = tocha.from_numpy(_source(height, top, bottom, mode)).to(img.device)
     columns = tocha.from_numpy(_source(width, left, right, mode)).to(img.device)

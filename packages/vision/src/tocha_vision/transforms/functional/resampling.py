@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 
 import tocha
+from tocha.nn import functional
 from tocha_vision.transforms.functional._image import (
     PILLOW,
     Image,
@@ -92,7 +93,7 @@ def _resize_tensor(img: tocha.Tensor, size: list[int], mode: InterpolationMode, 
     smooth = mode in (InterpolationMode.BILINEAR, InterpolationMode.BICUBIC)
     values = img if img.dtype in (tocha.float32, tocha.float64) else img.to(tocha.float32)
     values = values.reshape(-1, 1, *img.shape[-2:])  # interpolate wants batch and channels
-    values = tocha.nn.functional.interpolate(values, size, mode=mode.value, antialias=antialias and smooth)
+    values = functional.interpolate(values, size, mode=mode.value, antialias=antialias and smooth)
     if not img.is_floating_point():
         if mode is InterpolationMode.BICUBIC and img.dtype == tocha.uint8:
             values = values.clamp(0, 255)

@@ -1,0 +1,23 @@
+"""What type checkers know of Tensor is what the operators attach to it."""
+
+import runpy
+from pathlib import Path
+
+import tocha
+
+WRITER = runpy.run_path(str(Path(__file__).parent / "reference" / "make_tensor_stub.py"))
+
+
+def test_the_stub_is_in_step_with_the_operators() -> None:
+    written = WRITER["PLACE"].read_text(encoding="utf-8").splitlines()
+    fresh = WRITER["stub"]().splitlines()
+    changed = sorted(set(written) ^ set(fresh))
+    assert written == fresh, "run packages/core/tests/reference/make_tensor_stub.py: " + "; ".join(changed)
+
+
+def test_the_stub_says_what_comes_back() -> None:
+    lines = WRITER["stub"]().splitlines()
+    assert "    def exp(self) -> Tensor: ..." in lines
+    assert "    def add_(self, other: Any, *, alpha: Any = 1) -> Tensor: ..." in lines
+    assert "    def tolist(self) -> Any: ..." in lines
+    assert not hasattr(tocha.Tensor, "Attached") and tocha.Tensor.__mro__ == (tocha.Tensor, object)
