@@ -108,11 +108,11 @@ def test_values_are_released_at_last_use(model):
     assert peak == [0, 1, 1, 2, 2]
 
 
-def test_operators_with_a_run_method_are_called_through_it():
+def test_operators_with_a_replay_method_are_called_through_it():
     class Operator:
         name = "double"
 
-        def run(self, x):
+        def replay(self, x):
             return 2 * x
 
     graph = Graph()

@@ -165,7 +165,7 @@ class Builder:
         for value, parameter in zip(inputs, parameters):
             names.append(self._operand(value, parameter, bound, carriers))
         attributes = {key: value for key, value in attributes.items() if value is not None}
-        made = self._node(op, names, outputs, attributes)
+        made = self.write(op, names, outputs, attributes)
         results = []
         for i, name in enumerate(made):
             parameter = schema.outputs[min(i, len(schema.outputs) - 1)].type_str
@@ -212,10 +212,11 @@ class Builder:
         dtype = np.dtype(dtype)
         if x.dtype == dtype:
             return x
-        (name,) = self._node("Cast", [x.name], 1, {"to": onnx_type(dtype)})
+        (name,) = self.write("Cast", [x.name], 1, {"to": onnx_type(dtype)})
         return Array(name, dtype, x.shape)
 
-    def _node(self, op: str, names: list[str], outputs: int, attributes: dict[str, Any]) -> list[str]:
+    def write(self, op: str, names: list[str], outputs: int, attributes: dict[str, Any]) -> list[str]:
+        """A node as it is given, without a look at its schema; the names of its outputs."""
         key = (op, tuple(names), outputs, _frozen(attributes))
         if key[-1] is not None and key in self._seen:
             return self._seen[key]
@@ -238,7 +239,7 @@ class Builder:
 
         ``body`` gets a builder of its own, and may read everything that was made before.
         """
-        inner = self._inside()
+        inner = self.inside()
         names = [self.unique("loop/state") for _ in states]
         step, going = self.unique("loop/step"), self.unique("loop/going")
         given = [Array(name, state.dtype, state.shape) for name, state in zip(names, states)]
@@ -259,10 +260,10 @@ class Builder:
             [scalar(still, np.bool_), *[info(n, s.dtype) for n, s in zip(outputs, states)]],
         )  # fmt: skip
         total = count if isinstance(count, Array) else self.scalar(count)
-        names = self._node("Loop", [total.name, "", *[s.name for s in states]], len(states), {"body": graph})
+        names = self.write("Loop", [total.name, "", *[s.name for s in states]], len(states), {"body": graph})
         return tuple(Array(name, state.dtype, state.shape) for name, state in zip(names, states))
 
-    def _inside(self) -> Builder:
+    def inside(self) -> Builder:
         """A builder for a subgraph: it shares names and arrays, and sees the nodes that are there, but keeps its
         own."""
         inner = Builder(self.opset)

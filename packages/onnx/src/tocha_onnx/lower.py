@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from .errors import UnsupportedOperatorError
 from .kernels import onnx_type
 from .registry import Unsupported, find
 
-__all__ = ["IR_VERSION", "NEWEST_OPSET", "OLDEST_OPSET", "Lowered", "fold_constants", "lower", "reads"]
+__all__ = ["IR_VERSION", "NEWEST_OPSET", "OLDEST_OPSET", "Lowered", "fold_constants", "lower", "lower_part", "reads"]
 
 IR_VERSION = 10  # the first with metadata on nodes
 OLDEST_OPSET = 17
@@ -128,6 +128,25 @@ def lower(
     for key, text in (metadata or {}).items():
         model.metadata_props.add(key=key, value=str(text))
     return Lowered(model, b.initializers, names, list(b.notes))
+
+
+def lower_part(b: Builder, graph: Graph, inputs: Sequence[Array]) -> list[Array]:
+    """The nodes of a branch, or of a loop's body, in a builder of a subgraph; its outputs.
+
+    Raises:
+        Unsupported: an operator inside has no ONNX form.
+    """
+    arrays: dict[Value, Array] = {}
+    for value, array in zip(graph.inputs, inputs):
+        arrays[value] = Array(array.name, array.dtype, value.shape)
+    for value in graph.constants:
+        arrays[value] = b.constant(value.data, value.dtype)
+    refused: dict[str, str] = {}
+    for node in graph.nodes:
+        _lower_node(b, node, arrays, refused)
+    if refused:
+        raise Unsupported("inside of it, " + "; ".join(refused.values()))
+    return [arrays[value] for value in graph.outputs]
 
 
 def _lower_node(b: Builder, node: Node, arrays: dict[Value, Array], refused: dict[str, str]) -> None:

@@ -19,7 +19,7 @@ from .devices import CPU, device
 class ArrayModule:
     """One array library: its module ``xp``, the type of its arrays, and how data comes in and out."""
 
-    def __init__(self, device_type: str, xp: Any, array_type: type, to_host: Callable[[Any], np.ndarray]) -> None:
+    def __init__(self, device_type: str, xp: Any, array_type: Any, to_host: Callable[[Any], np.ndarray]) -> None:
         self.device_type, self.xp, self.array_type, self.to_host = device_type, xp, array_type, to_host
 
 
@@ -112,6 +112,10 @@ def to_device(raw: Any, target: device) -> Any:
         return raw
     if target.type == "cpu":
         return to_host(raw)
+    if target.type == "meta":
+        from .abstract import Meta
+
+        return Meta(raw.shape, raw.dtype)
     module = for_device_type(target.type)
     with module.xp.cuda.Device(target.index or 0):
         return module.xp.asarray(to_host(raw) if source.type == "cpu" else raw)

@@ -66,11 +66,6 @@ def rebuild(cls: type, array: Any, device: str, requires_grad: bool, attributes:
 
 
 def reduce_tensor(t: Tensor) -> tuple:
-    """What pickle stores: the values on the host, the device, the flags and the attributes."""
-    if t.grad_fn is not None:
-        raise RuntimeError(
-            "Only Tensors created explicitly by the user (graph leaves) can be pickled. Call detach() on the tensor "
-            "first"
-        )
+    """What pickle stores: the values on the host, the device, the flags and the attributes; never the history."""
     attributes = {k: v for k, v in t.__dict__.items() if k not in ("_backward_hooks", "_post_accumulate_grad_hooks")}
     return rebuild, (type(t), arrays.to_host(t._data), str(t.device), bool(t._flags & 1), attributes or None)

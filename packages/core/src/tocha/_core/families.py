@@ -80,7 +80,7 @@ def unary(
         linear: see ``Op``.
         attach, inplace: make it a Tensor method ``name``, with a twin ``name_``.
     """
-    roles: tuple[int | str, ...] = {"": (), "x": (0,), "y": ("y",), "xy": (0, "y")}[saves]
+    roles: Any = {"": (), "x": (0,), "y": ("y",), "xy": (0, "y")}[saves]
 
     def rule(n: Any, g: Any) -> tuple:
         return (vjp(g, *n.saved),)  # type: ignore[misc]
@@ -140,11 +140,13 @@ def binary(
 
     def infer(x: Any, y: Any) -> tuple:
         dtype: Any = getattr(x, "dtype", None)
-        if dtype is None or (not getattr(x, "shape", ()) and getattr(y, "shape", ())):
+        left: Any = getattr(x, "shape", ())
+        right: Any = getattr(y, "shape", ())
+        if dtype is None or (not left and right):
             dtype = getattr(y, "dtype", dtype)
         if result == "float":
             dtype = _float_dtype(dtype)
-        return broadcast_two(getattr(x, "shape", ()), getattr(y, "shape", ())), dtypes.NP_BOOL if bool_result else dtype
+        return broadcast_two(left, right), dtypes.NP_BOOL if bool_result else dtype
 
     differentiable = dx is not None or dy is not None
     op = Op(

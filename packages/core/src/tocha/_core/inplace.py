@@ -147,13 +147,15 @@ def _write_view_kernel(xp: Any, base: Any, value: Any, chain: tuple) -> Any:
 def _write_view_rule(n: Node, g: Any) -> tuple:
     (chain,) = n.attrs
     to_base, to_value = n.edges
+    gb: Any
+    gv: Any
     if isinstance(g, ndarray):
         gb = g.copy()
         part = replay(gb, chain)
         gv = None if to_value is None else part.copy()
         part[...] = 0
         return None if to_base is None else gb, gv
-    gv: Any = _replay_tensors(g, chain) if isinstance(g, Tensor) else replay(g, chain)
+    gv = _replay_tensors(g, chain) if isinstance(g, Tensor) else replay(g, chain)
     gb = None if to_base is None else write_view(g, operators["zeros_as"](gv), chain)
     return gb, None if to_value is None else gv
 
@@ -247,7 +249,7 @@ def binary_twin(op: Op, call: Callable, name: str) -> Callable:
     def method(self: Tensor, other: Any) -> Tensor:
         x = self._data
         if type(x) is ndarray and (not self._flags or not recording()) and x.dtype.kind == "f":
-            y = None
+            y: Any = None
             if isinstance(other, Tensor):
                 if not (other._flags and recording()) and other._data.dtype is x.dtype and type(other._data) is ndarray:
                     y = other._data

@@ -106,6 +106,10 @@ class Op:
         result = self.select(args)(*args)
         return result[0] if self.aux and self.outputs == 1 else result[: -self.aux] if self.aux else result
 
+    def replay(self, *args: Any) -> Any:
+        """As ``run``, with what the kernel keeps for the rule after the outputs: a recorded graph has those values too."""
+        return self.select(args)(*args)
+
     def select(self, args: tuple) -> Callable:
         if self.arity is None:
             return self.resolve(raw_type_of(args[0]))
@@ -145,7 +149,7 @@ class _Conjugated:
         from .._ops.complex import conj_physical as conj
 
         g = type(g)({k: conj(v) for k, v in g.items()}) if isinstance(g, dict) else conj(g)
-        return tuple([None if r is None else conj(r) for r in self.op.vjp(node, g)])
+        return tuple([None if r is None else conj(r) for r in self.op.vjp(node, g)])  # type: ignore[misc]
 
     backward = vjp
 
@@ -165,9 +169,8 @@ def on_its_device(kernel: Callable, module: arrays.ArrayModule) -> Callable:
     current = module.xp.cuda.runtime.getDevice
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        for a in args:
-            if type(a) is tuple and a:
-                a = a[0]
+        for arg in args:
+            a: Any = arg[0] if type(arg) is tuple and arg else arg
             if type(a) is module.array_type:
                 if a.device.id == current():
                     break

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import arrays, dtypes, duals
+from .record import ABSTRACT
 from .tensor import Tensor
 
 
@@ -18,7 +19,7 @@ def tensor_repr(t: Tensor) -> str:
     node = t.grad_fn
     raw = t._data
     device = t.device
-    array = arrays.to_host(raw)
+    array = raw if type(raw) in ABSTRACT else arrays.to_host(raw)
     return tensor_str(
         array,
         requires_grad=bool(t._flags & 1),

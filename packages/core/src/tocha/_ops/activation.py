@@ -25,7 +25,7 @@ ndarray = np.ndarray
 f32, f64 = NP_FLOAT32, NP_FLOAT64
 # what a gradient is in plain backward on the CPU: rules with a NumPy-only short cut ask for it
 NUMPY = frozenset({ndarray, np.float32, np.float64})
-_INTEGER_OF_SIZE = {2: np.dtype("int16"), 4: np.dtype("int32"), 8: np.dtype("int64")}
+_INTEGER_OF_SIZE: dict[int, np.dtype] = {2: np.dtype("int16"), 4: np.dtype("int32"), 8: np.dtype("int64")}
 _zeros: dict[np.dtype, Any] = {}
 
 
@@ -72,7 +72,7 @@ def _gate_kernel(xp: Any, g: Any, mask: Any, source: Any = None) -> Any:
     """Multiplication by the mask would make NaN of infinite gradients, and np.where is slow on random masks."""
     if xp is not np or g.dtype.itemsize not in _INTEGER_OF_SIZE:
         return xp.where(mask, g, xp.zeros((), g.dtype))
-    bits = np.asarray(mask).astype(_INTEGER_OF_SIZE[g.dtype.itemsize])
+    bits: Any = np.asarray(mask).astype(_INTEGER_OF_SIZE[g.dtype.itemsize])
     np.negative(bits, out=bits)
     bits &= g.view(bits.dtype)
     return bits.view(g.dtype)

@@ -174,7 +174,7 @@ def adaptive_max(nd: int, input: Any, output_size: Any, with_indices: bool) -> A
     sizes = input._data.shape[2:]
     windows = tuple([tuple([(start, end - start, 1) for start, end in spans(n, out)]) for n, out in zip(sizes, size)])
     regular = all([out and n % out == 0 for n, out in zip(sizes, size)])
-    indices = max_pool_indices(input, windows) if with_indices or not regular else None
+    indices: Any = max_pool_indices(input, windows) if with_indices or not regular else None
     if regular:
         kernel = tuple([n // out for n, out in zip(sizes, size)])
         values = max_pool(input, kernel, kernel, (0,) * nd, (1,) * nd, False)

@@ -11,7 +11,9 @@ from .._core import dtypes
 from .._core.broadcast import operators
 from .._core.families import inplace_method, method, operator
 from .._core.inplace import store
-from .._core.tensor import Tensor
+from .._core.record import ABSTRACT
+from .._core.storage import TypedStorage, UntypedStorage, address, root_bytes
+from .._core.tensor import Tensor, wrap
 from .._core.views import bump_version
 from .dims import product
 from .movement import expand, permute, squeeze, t, transpose, unsqueeze, view
@@ -27,19 +29,13 @@ __all__ = ["alias_copy", "as_strided", "as_strided_", "as_strided_copy", "as_str
 
 
 def _root(x: Any) -> tuple[Any, int]:
-    """The 1-d buffer that an array lives in, and the array's offset in elements."""
-    base = x
-    while getattr(base, "base", None) is not None and type(base.base) is type(x):
-        base = base.base
-    flat = base.reshape(-1) if base.flags.c_contiguous else base.T.reshape(-1) if base.flags.f_contiguous else None
-    if flat is None or flat.dtype != x.dtype:
+    """The 1-d buffer that an array lives in, as elements of its dtype, and the array's offset in elements."""
+    found = root_bytes(x)
+    if found is None or found[1] % x.dtype.itemsize:
         return None, 0
-    offset = (_address(x) - _address(flat)) // x.dtype.itemsize
-    return flat, offset
-
-
-def _address(x: Any) -> int:
-    return x.__array_interface__["data"][0] if type(x) is np.ndarray else x.data.ptr
+    flat, start = found
+    item = x.dtype.itemsize
+    return flat[: flat.size // item * item].view(x.dtype), start // item
 
 
 def _strided_kernel(xp: Any, x: Any, shape: tuple, stride: tuple, offset: int | None) -> Any:
@@ -128,7 +124,7 @@ def storage_offset(self: Tensor) -> int:
 
 def data_ptr(self: Tensor) -> int:
     """The address of the first element."""
-    return _address(self._data) if self._data.size else 0
+    return address(self._data) if self._data.size and type(self._data) not in ABSTRACT else 0
 
 
 # ---------------------------------------------------------------- dtypes
@@ -198,15 +194,18 @@ def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) ->
 
 
 def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
-    """Let the tensor use the memory of ``source``."""
+    """Let the tensor use the memory of ``source``, a tensor or a storage."""
+    if isinstance(source, (TypedStorage, UntypedStorage)):
+        flat = source.untyped()._bytes()
+        item = self._data.dtype.itemsize
+        source = wrap(flat[: flat.size // item * item].view(self._data.dtype))
     if source is None:
         self._data = self._data.reshape(-1)[:0]
     elif size is None:
         self._data = source._data
     else:
-        self._data = as_strided(
-            source.detach(), size, stride if stride is not None else _contiguous_strides(size), storage_offset
-        )._data
+        steps = stride if stride is not None else _contiguous_strides(size)
+        self._data = as_strided(source.detach(), size, steps, storage_offset)._data
     bump_version(self)
     return self
 

@@ -99,8 +99,9 @@ def _inverse(total: ndarray) -> ndarray:
 
 def _forward(q: ndarray, k: ndarray, v: ndarray, mask: Any, drop: Any, causal: bool, scale: float) -> tuple:
     if q.ndim == 2:
-        y, tiles, inverse = _forward(*[None if a is None else a[None] for a in (q, k, v, mask, drop)], causal=causal, scale=scale)
-        return y[0], tiles, inverse
+        one_batch: Any = [None if a is None else a[None] for a in (q, k, v, mask, drop)]
+        y, *kept = _forward(*(*one_batch, causal, scale))
+        return y[0], *kept
     shape = (*q.shape[:-1], v.shape[-1])
     # PyTorch's layout: that of the queries, so that heads can be joined without a copy
     y = np.empty_like(q) if v.shape[-1] == q.shape[-1] else np.empty(shape, q.dtype)
@@ -126,10 +127,10 @@ def _forward(q: ndarray, k: ndarray, v: ndarray, mask: Any, drop: Any, causal: b
 
 def _attention_kernel(xp: Any, q: Any, k: Any, v: Any, mask: Any, drop: Any, causal: bool, scale: float) -> tuple:
     if q.dtype.itemsize == 2:
-        wide = [None if a is None or a.dtype.kind == "b" else a.astype(f32) for a in (q, k, v, mask, drop)]
+        wide: Any = [None if a is None or a.dtype.kind == "b" else a.astype(f32) for a in (q, k, v, mask, drop)]
         if mask is not None and mask.dtype.kind == "b":
             wide[3] = mask
-        return _attention_kernel(xp, *wide, causal, scale)[0].astype(q.dtype), None, None
+        return _attention_kernel(xp, *(*wide, causal, scale))[0].astype(q.dtype), None, None
     if xp is np:
         return _forward(q, k, v, mask, drop, causal, scale)
     if not k.shape[-2]:
@@ -216,6 +217,8 @@ def _attention_backward(n: Any, g: Any) -> tuple:
     causal, scale = n.attrs
     if type(g) not in NUMPY or q.dtype.itemsize == 2 or q.ndim == 2 or not k.shape[-2] or not y.size:
         return _attention_rule(n, g)
+    tiles: Any
+    inverse: Any
     tiles, inverse = n.aux if n.aux is not None else (None, None)
     eq, ek, ev, em, _ = n.edges
     scaled = _scaled(q, scale)

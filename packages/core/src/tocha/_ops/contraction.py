@@ -260,5 +260,5 @@ def _special_matmul(a: Any, b: Any) -> Any:
 
 
 method(_special_matmul, "__matmul__")
-Abstract.__matmul__ = matmul_op
+Abstract.__matmul__ = matmul_op  # type: ignore[operator]
 method(lambda a, b: matmul(b, a) if isinstance(b, Tensor) else NotImplemented, "__rmatmul__")

@@ -7,7 +7,7 @@ from typing import Any
 
 from .._core.tensor import Tensor
 
-__all__ = ["cond", "while_loop"]
+__all__ = ["cond", "scan", "while_loop"]
 
 
 def cond(pred: Any, true_fn: Callable, false_fn: Callable, operands: tuple | list = ()) -> Any:
@@ -29,6 +29,10 @@ def cond(pred: Any, true_fn: Callable, false_fn: Callable, operands: tuple | lis
         raise RuntimeError("Expect both branches to be callable.")
     if not isinstance(operands, (tuple, list)):
         raise RuntimeError(f"Expect operands to be a tuple of possibly nested dict/list/tuple that only consists of tensor leaves, but got {operands}.")
+    from .._trace.control import is_traced, traced_cond
+
+    if is_traced(pred):
+        return traced_cond(pred, true_fn, false_fn, operands)
     return (true_fn if pred else false_fn)(*operands)
 
 
@@ -47,7 +51,11 @@ def while_loop(cond_fn: Callable, body_fn: Callable, carried_inputs: tuple | lis
         raise RuntimeError("Expect cond_fn and body_fn to be callable.")
     if not isinstance(carried_inputs, (tuple, list)):
         raise RuntimeError(f"Expect carried_inputs to be a tuple or list, but got {type(carried_inputs)}.")
+    from .._trace.control import is_traced, leaves_of, traced_while
+
     carried: Any = carried_inputs
+    if any(is_traced(leaf) for leaf in leaves_of(tuple(carried))):
+        return traced_while(cond_fn, body_fn, carried)
     while cond_fn(*carried):
         result = body_fn(*carried)
         result = result if isinstance(result, (tuple, list)) else (result,)
@@ -55,3 +63,44 @@ def while_loop(cond_fn: Callable, body_fn: Callable, carried_inputs: tuple | lis
             raise RuntimeError(f"body_fn should return {len(carried)} values, as many as carried_inputs, but got {len(result)}")
         carried = result
     return carried
+
+
+def scan(combine_fn: Callable, init: Any, xs: Any, *, dim: int = 0, reverse: bool = False) -> tuple[Any, Any]:
+    """``carry, y = combine_fn(carry, x)`` for each slice ``x`` of ``xs`` along ``dim``; the last carry, and the ``y`` stacked.
+
+    Args:
+        init: the first carry: a tensor, or a nest of tuples, lists and dicts of them.
+        xs: a tensor or a nest of them, all of one size along ``dim``.
+        dim: the dimension to walk along; the results have theirs there too.
+        reverse: walk from the end.
+
+    Raises:
+        RuntimeError: ``xs`` has no tensor, or nothing to walk along.
+
+    Example:
+        >>> import tocha
+        >>> total, sums = tocha.scan(lambda c, x: (c + x, c + x), tocha.tensor(0), tocha.arange(4))
+        >>> sums.tolist()
+        [0, 1, 3, 6]
+    """
+    from .._trace.control import filled, is_traced, leaves_of, traced_scan
+    from .movement import stack
+
+    leaves = leaves_of(xs)
+    if not leaves:
+        raise RuntimeError("scan() expected xs to hold at least one tensor")
+    dim = dim % len(leaves[0]._data.shape) if leaves[0]._data.shape else 0
+    if any(is_traced(leaf) for leaf in (*leaves, *leaves_of(init))):
+        return traced_scan(combine_fn, init, xs, dim, reverse)
+    length = leaves[0]._data.shape[dim] if leaves[0]._data.shape else 0
+    if not length:
+        raise RuntimeError("scan() expected xs to have at least one slice")
+    carry, columns, last = init, None, None
+    for i in reversed(range(length)) if reverse else range(length):
+        carry, last = combine_fn(carry, filled(xs, [leaf.select(dim, i) for leaf in leaves]))
+        found = leaves_of(last)
+        columns = [[] for _ in found] if columns is None else columns
+        for column, value in zip(columns, found):
+            column.append(value)
+    stacked = [stack(column[::-1] if reverse else column, dim) for column in columns or []]
+    return carry, filled(last, stacked)

@@ -177,6 +177,8 @@ def type_method(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> 
 
         by_name = {v: k for k, v in _SCALAR_TYPES.items()}
         dtype = getattr(dtypes, by_name[dtype.rsplit(".", 1)[-1].removesuffix("Tensor")].replace("bool", "bool_"))
+    if isinstance(dtype, type) and isinstance(getattr(dtype, "dtype", None), dtypes.dtype):  # tocha.LongTensor
+        dtype = dtype.dtype  # type: ignore[attr-defined]
     return to(self, dtype)
 
 

@@ -114,7 +114,7 @@ _convolution = operator(
     arity=3,
     save=(0, 1),
 )
-_convolution.op.backward = on_arrays(_forward_rule_raw, _forward_rule)
+_convolution.op.backward = on_arrays(_forward_rule_raw, _forward_rule)  # type: ignore[attr-defined]
 backward_input = operator(
     "convolution_backward_input",
     half_as_float(_backward_input),

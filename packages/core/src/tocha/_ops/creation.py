@@ -219,9 +219,12 @@ def empty_strided(
     d = resolve_dtype(dtype)
     shape, steps = tuple(size), tuple(stride)
     needed = 0 if 0 in shape else 1 + sum((n - 1) * s for n, s in zip(shape, steps))
+    target = as_device(device)
+    if target.type == "meta":  # whose arrays have no strides
+        return finished(Meta(shape, d), requires_grad)
     buffer = np.empty(needed, d)
     raw = np.lib.stride_tricks.as_strided(buffer, shape, tuple(s * d.itemsize for s in steps))
-    return finished(arrays.to_device(raw, as_device(device)), requires_grad)
+    return finished(arrays.to_device(raw, target), requires_grad)
 
 
 def empty_permuted(
@@ -423,5 +426,5 @@ def zero_(self: Tensor) -> Tensor:
 
 
 operators["arange"] = arange
-for _fn in (new_full, new_empty_strided, fill_, zero_):
-    method(_fn)
+for _method in (new_full, new_empty_strided, fill_, zero_):
+    method(_method)

@@ -156,7 +156,7 @@ def array_wrap(self: Tensor, array: np.ndarray, context: Any = None, return_scal
 
 def buffer(self: Tensor, flags: int) -> memoryview:
     """Python's buffer protocol (3.12 and later): the memory of a CPU tensor."""
-    return memoryview(self.numpy())
+    return memoryview(self.numpy())  # type: ignore[arg-type]
 
 
 def as_subclass(self: Tensor, cls: type) -> Tensor:

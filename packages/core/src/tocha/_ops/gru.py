@@ -108,7 +108,7 @@ def _gru_rule(n: Any, g: Any) -> tuple:
     *inputs, y = n.saved
     sizes, reverse = n.attrs
     if is_recorded(g):
-        return through(lambda *again: gru_by_steps(*again, sizes=sizes, reverse=reverse), tuple(inputs), n.edges, g)
+        return through(lambda *again: gru_by_steps(*(*again, sizes, reverse)), tuple(inputs), n.edges, g)
     x, h0, w_ih, w_hh, b_ih, _ = inputs
     out = gru_backward(x, h0, w_ih, w_hh, y, *n.aux, g.get(0), g.get(1), sizes, reverse, n.edges[0] is not None)
     return (*out[:4], None, None) if b_ih is None else tuple(out)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._core.broadcast import broadcast_shapes, operators
-from .._core.families import operator
+from .._core.families import method, operator
 from .._core.grad_mode import recording
 from .._core.inplace import check_writable, write_back
 from .._core.record import ABSTRACT
@@ -435,5 +435,5 @@ def view_assign(view: Tensor, value: Tensor) -> None:
         ) from error
 
 
-Tensor.__getitem__ = getitem
-Tensor.__setitem__ = setitem
+method(getitem, "__getitem__")
+method(setitem, "__setitem__")

@@ -137,7 +137,7 @@ def _rule(n: Any, g: Any) -> tuple:
     *inputs, y = n.saved
     sizes, reverse = n.attrs
     if is_recorded(g):
-        return through(lambda *again: lstm_by_steps(*again, sizes=sizes, reverse=reverse), tuple(inputs), n.edges, g)
+        return through(lambda *again: lstm_by_steps(*(*again, sizes, reverse)), tuple(inputs), n.edges, g)
     x, h0, c0, w_ih, w_hh, b_ih, _, w_hr = inputs
     out = lstm_backward(
         x, h0, c0, w_ih, w_hh, w_hr, y, *n.aux, g.get(0), g.get(1), g.get(2), sizes, reverse, n.edges[0] is not None

@@ -207,6 +207,6 @@ def trace(input: Tensor) -> Tensor:
 for _fn in (dot, vdot, mv, outer, ger, inner, kron, cross, trace):
     method(_fn)
 method(outer, "ger")
-for _fn in (addmm, addmv, addr, addbmm, baddbmm):
-    method(_fn)
-    inplace_method(_fn)
+for _adding in (addmm, addmv, addr, addbmm, baddbmm):
+    method(_adding)
+    inplace_method(_adding)

@@ -1,6 +1,6 @@
 """Functions of the ``torch`` namespace beside those of ``nn.functional``, with arguments in another order.
 
-A reduction is a number here: 0 none, 1 mean, 2 sum.
+A reduction is a number here: 0 none (the default, as PyTorch's bindings have it), 1 mean, 2 sum.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def embedding_bag(
     return output, bags, sizes, indices.new_empty(0)
 
 
-def kl_div(input: Tensor, target: Tensor, reduction: int = 1, *, log_target: bool = False) -> Tensor:
+def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: bool = False) -> Tensor:
     """See ``nn.functional.kl_div``."""
     import warnings
 
@@ -65,7 +65,7 @@ def kl_div(input: Tensor, target: Tensor, reduction: int = 1, *, log_target: boo
 
 
 def binary_cross_entropy_with_logits(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: int = 1
+    input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: int = 0
 ) -> Tensor:
     """See ``nn.functional.binary_cross_entropy_with_logits``."""
     return _functional().binary_cross_entropy_with_logits(input, target, weight, reduction=_name(reduction), pos_weight=pos_weight)
@@ -76,31 +76,31 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool,
     return _functional().poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=_name(reduction))
 
 
-def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1) -> Tensor:
+def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0) -> Tensor:
     """See ``nn.functional.margin_ranking_loss``."""
     return _functional().margin_ranking_loss(input1, input2, target, margin, reduction=_name(reduction))
 
 
-def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 1) -> Tensor:
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0) -> Tensor:
     """See ``nn.functional.hinge_embedding_loss``."""
     return _functional().hinge_embedding_loss(input, target, margin, reduction=_name(reduction))
 
 
-def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1) -> Tensor:
+def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0) -> Tensor:
     """See ``nn.functional.cosine_embedding_loss``."""
     return _functional().cosine_embedding_loss(input1, input2, target, margin, reduction=_name(reduction))
 
 
 def triplet_margin_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, swap: bool = False,
-    reduction: int = 1,
+    reduction: int = 0,
 ) -> Tensor:  # fmt: skip
     """See ``nn.functional.triplet_margin_loss``."""
     return _functional().triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=_name(reduction))
 
 
 def ctc_loss(
-    log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: int = 1,
+    log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: int = 0,
     zero_infinity: bool = False,
 ) -> Tensor:  # fmt: skip
     """See ``nn.functional.ctc_loss``."""

@@ -509,6 +509,6 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
 
 for _fn in (gather, take_along_dim, index_select, take, masked_select, select_scatter, slice_scatter, diagonal_scatter):
     method(_fn)
-for _fn in (scatter, scatter_add, scatter_reduce, index_add, index_copy, index_fill, masked_fill, masked_scatter, put):
-    method(_fn)
-    inplace_method(_fn)
+for _writer in (scatter, scatter_add, scatter_reduce, index_add, index_copy, index_fill, masked_fill, masked_scatter, put):
+    method(_writer)
+    inplace_method(_writer)

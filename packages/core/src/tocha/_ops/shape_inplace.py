@@ -113,8 +113,8 @@ def _mapped(self: Tensor, name: str, fn: Callable, *others: Tensor) -> Tensor:
     raw = _elements(self, name)
     for other in others:
         if other.dtype is not self.dtype:
-            raise TypeError(f"{name}: expected {self.type()} for 'other' (got {other.type()})")  # type: ignore[attr-defined]
-    columns = [other.detach().expand(self.shape)._data for other in others]  # type: ignore[attr-defined]
+            raise TypeError(f"{name}: expected {self.type()} for 'other' (got {other.type()})")
+    columns = [other.detach().expand(self.shape)._data for other in others]
     raw[...] = _called(fn, [raw, *columns], raw)
     bump_version(self)
     return self
@@ -130,20 +130,20 @@ def lu(self: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple:
 
 def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool = True) -> Tensor:
     """The tensor itself (cast to ``dtype``): tensors are dense here."""
-    return self if dtype is None else self.to(dtype)  # type: ignore[attr-defined]
+    return self if dtype is None else self.to(dtype)
 
 
 def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
     """The dimensions in the order in which they lie in memory, outermost first."""
-    steps = self.stride()  # type: ignore[attr-defined]
+    steps = self.stride()
     return tuple(sorted(range(len(steps)), key=lambda d: (-steps[d], d)))
 
 
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether both are the same memory with the same sizes and strides."""
     return (
-        type(self._data) not in ABSTRACT and self.data_ptr() == tensor.data_ptr() and self.shape == tensor.shape  # type: ignore[attr-defined]
-        and self.stride() == tensor.stride()  # type: ignore[attr-defined]
+        type(self._data) not in ABSTRACT and self.data_ptr() == tensor.data_ptr() and self.shape == tensor.shape
+        and self.stride() == tensor.stride()
     )
 
 
@@ -162,7 +162,7 @@ def _layout(self: Tensor) -> Any:
     return strided
 
 
-Tensor.layout = property(_layout)  # type: ignore[attr-defined]
+Tensor.layout = property(_layout)
 for _name in ("is_sparse", "is_sparse_csr", "is_quantized", "is_nested", "is_mkldnn", "is_mps", "is_xla", "is_xpu", "is_ipu", "is_vulkan", "is_maia", "is_mtia"):
     _constant(_name, False, "False: tocha has no such tensors.")
 _constant("volatile", False, "False: since PyTorch 0.4 ``no_grad`` is used instead.")
@@ -175,4 +175,4 @@ def _output_nr(self: Tensor) -> int:
     return node.attrs if node is not None and node.op.name == "pick" else 0
 
 
-Tensor.output_nr = property(_output_nr)  # type: ignore[attr-defined]
+Tensor.output_nr = property(_output_nr)

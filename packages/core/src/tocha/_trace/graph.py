@@ -223,7 +223,7 @@ class Graph:
         Args:
             inputs: one array for each input.
             symbols: values of the symbolic sizes; read off the inputs' shapes where they are not given.
-            call: `call(op, arguments)` runs an operator, for instance on another device; without it `op.run`, or the
+            call: `call(op, arguments)` runs an operator, for instance on another device; without it `op.replay`, or the
                 operator itself, is called.
 
         Raises:
@@ -337,7 +337,7 @@ class Graph:
 
 
 def _call(op: Any, arguments: list[Any]) -> Any:
-    return getattr(op, "run", op)(*arguments)
+    return getattr(op, "replay", op)(*arguments)
 
 
 def _values(arguments: Any) -> Iterator[Value]:

@@ -70,6 +70,7 @@ class Tracer:
     def __init__(self, graph: Graph | None = None, *, recompute: bool = False) -> None:
         self.graph = Graph() if graph is None else graph
         self.recompute = recompute
+        self.depth = 0  # how many branches and loops this trace is inside of
         self.modules: list[str] = []
         self._names: dict[int, str] = {}
         self._known: dict[int, Traced] = {}
@@ -198,14 +199,15 @@ def _traced_kernel(op: Op) -> Callable:
 
 
 def _tracer_of(args: Any) -> Tracer:
+    """The innermost tracer of the traced values among some arguments."""
+    found: Tracer | None = None
     for a in args:
-        if type(a) is Traced:
-            return a.tracer
-        if type(a) is tuple:
-            for b in a:
-                if type(b) is Traced:
-                    return b.tracer
-    raise TypeError("no traced value among the arguments")
+        for b in a if type(a) is tuple else (a,):
+            if type(b) is Traced and (found is None or b.tracer.depth > found.depth):
+                found = b.tracer
+    if found is None:
+        raise TypeError("no traced value among the arguments")
+    return found
 
 
 ABSTRACT[Traced] = _traced_kernel

@@ -38,6 +38,10 @@ class NestedIOFunction(Function):
     Kept for old programs; new ones use :class:`Function`.
     """
 
+    _ctx: Any
+    _outputs: Any
+    _saved_spec: Any
+
     def __call__(self, *input: Any) -> Any:
         from ..func._tree import flatten, unflatten
 

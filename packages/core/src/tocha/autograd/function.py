@@ -97,7 +97,7 @@ class _FunctionOp:
     roles: tuple = ()
     save_from = None
 
-    def __init__(self, cls: type, ctx: FunctionCtx, outputs: int, shapes: list) -> None:
+    def __init__(self, cls: Any, ctx: FunctionCtx, outputs: int, shapes: list) -> None:
         self.cls, self.ctx, self.outputs, self.shapes = cls, ctx, outputs, shapes
         self.name = cls.__name__
         self.grad_name = cls.__name__ + "Backward"

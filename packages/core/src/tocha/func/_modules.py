@@ -87,10 +87,10 @@ def _stacked(tensors: list[Tensor], name: str) -> Tensor:
 
 def replace_all_batch_norm_modules_(root: Any) -> Any:
     """Make every batch-norm module in ``root`` work without running statistics, in place; returns ``root``."""
-    from ..nn.modules.batchnorm import _BatchNorm
+    from ..nn.modules.batchnorm import BatchNorm
 
     for module in root.modules():
-        if isinstance(module, _BatchNorm) and module.track_running_stats:
+        if isinstance(module, BatchNorm) and module.track_running_stats:
             module.running_mean = module.running_var = module.num_batches_tracked = None
             module.track_running_stats = False
     return root

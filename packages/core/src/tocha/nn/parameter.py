@@ -53,13 +53,14 @@ class Parameter(Tensor, metaclass=_MarkedType):
             data = tocha.empty(0)
         if not isinstance(data, Tensor):
             raise TypeError(f"Parameter(): argument 'data' (position 1) must be Tensor, not {type(data).__name__}")
-        if type(data) is Tensor or type(data) is Parameter:
+        kind: Any = type(data)
+        if kind is Tensor or kind is Parameter:
             return _around(cls, data._data, requires_grad)
         # A subclass of Tensor stays what it is and gets the mark.
         other: Any = data.detach().requires_grad_(requires_grad)
-        if type(other) is not type(data):
+        if type(other) is not kind:
             raise RuntimeError(
-                f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns "
+                f"Creating a Parameter from an instance of type {kind.__name__} requires that detach() returns "
                 f"an instance of the same type, but return type {type(other).__name__} was found instead. To use the "
                 "type as a Parameter, please correct the detach() semantics of that type."
             )
@@ -74,7 +75,7 @@ class Parameter(Tensor, metaclass=_MarkedType):
             memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
         return memo[id(self)]
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         return "Parameter containing:\n" + super().__repr__()
 
 
@@ -231,7 +232,7 @@ class UninitializedTensorMixin:
         return f"<{type(self).__name__}>"
 
 
-class UninitializedParameter(UninitializedTensorMixin, Parameter):
+class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc]
     """A parameter whose shape the first forward pass decides, as lazy modules use it.
 
     Args:
@@ -259,7 +260,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
         pass
 
 
-class UninitializedBuffer(UninitializedTensorMixin, Tensor):
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[misc]
     """A buffer whose shape the first forward pass decides, as lazy modules use it.
 
     Args:

@@ -166,7 +166,7 @@ class Elementwise(Optimizer):
             group, tuple([number(state[name]) for name in self._scalar_names]), lambda value: value
         )
         with tocha.enable_grad():
-            parts = tocha.view_as_real if p.is_complex() else lambda t: t
+            parts: Callable = tocha.view_as_real if p.is_complex() else lambda t: t
             whole = tocha.view_as_complex if p.is_complex() else lambda t: t
             values = self._rule(tocha, parts(p), parts(p.grad), tuple([parts(state[name]) for name in names]), n)
             for target, value in zip((p, *[state[name] for name in names]), values, strict=True):

@@ -82,15 +82,16 @@ class Adafactor(Optimizer):
         return loss
 
     def _state_of(self, p: Tensor) -> dict[str, Any]:
-        state = self.state[p]
+        state, gradient = self.state[p], p.grad
+        assert gradient is not None
         if not state:
             state["step"] = tocha.tensor(0.0, dtype=scalar_dtype())
-            shape = tuple(p.grad.shape)
+            shape = tuple(gradient.shape)
             if len(shape) > 1:
-                state["row_var"] = p.grad.new_zeros((*shape[:-1], 1))
-                state["col_var"] = p.grad.new_zeros((*shape[:-2], 1, shape[-1]))
+                state["row_var"] = gradient.new_zeros((*shape[:-1], 1))
+                state["col_var"] = gradient.new_zeros((*shape[:-2], 1, shape[-1]))
             else:
-                state["variance"] = tocha.zeros_like(p.grad)
+                state["variance"] = tocha.zeros_like(gradient)
         return state
 
     def _step_one(self, p: Tensor, group: dict[str, Any]) -> None:
@@ -98,7 +99,9 @@ class Adafactor(Optimizer):
             raise RuntimeError("Adafactor does not support complex parameters")
         if getattr(p.grad, "is_sparse", False):
             raise RuntimeError("Adafactor does not support sparse gradients")
-        g: Any = -p.grad if group["maximize"] else p.grad
+        g: Any = p.grad
+        if group["maximize"]:
+            g = -g
         lr, (eps1, eps2) = number(group["lr"]), group["eps"]
         if eps1 is None:
             eps1 = tocha.finfo(p.dtype).eps

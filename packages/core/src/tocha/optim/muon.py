@@ -89,13 +89,14 @@ class Muon(Optimizer):
             raise RuntimeError("Muon does not support complex parameters")
         if getattr(p.grad, "is_sparse", False):
             raise RuntimeError("Muon does not support sparse gradients")
+        gradient: Any = p.grad
         lr, momentum = number(group["lr"]), group["momentum"]
         state = self.state[p]
         if "momentum_buffer" not in state:
-            state["momentum_buffer"] = tocha.zeros_like(p.grad)
+            state["momentum_buffer"] = tocha.zeros_like(gradient)
         mean = state["momentum_buffer"]
-        mean.add_((p.grad - mean) * (1 - momentum))
-        update = p.grad + (mean - p.grad) * momentum if group["nesterov"] else mean
+        mean.add_((gradient - mean) * (1 - momentum))
+        update = gradient + (mean - gradient) * momentum if group["nesterov"] else mean
         update = orthogonal(update, group["ns_coefficients"], group["ns_steps"], group["eps"])
         rows, columns = p.shape
         if group["adjust_lr_fn"] == "match_rms_adamw":

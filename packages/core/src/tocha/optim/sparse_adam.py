@@ -79,7 +79,7 @@ class SparseAdam(Optimizer):
             state["step"] = 0
             state["exp_avg"], state["exp_avg_sq"] = tocha.zeros_like(p), tocha.zeros_like(p)
         state["step"] += 1
-        gradient = p.grad.coalesce()
+        gradient = p.grad.coalesce()  # type: ignore[union-attr]
         at, g = tuple(gradient.indices()), gradient.values()
         if g.numel() == 0:
             return

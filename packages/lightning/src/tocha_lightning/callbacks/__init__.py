@@ -13,16 +13,13 @@ from tocha_lightning.callbacks.model_checkpoint import ModelCheckpoint
 from tocha_lightning.callbacks.model_summary import ModelSummary, RichModelSummary
 from tocha_lightning.callbacks.on_exception_checkpoint import OnExceptionCheckpoint
 from tocha_lightning.callbacks.prediction_writer import BasePredictionWriter
-from tocha_lightning.callbacks.progress import ProgressBar, RichProgressBar, TextProgressBar
+from tocha_lightning.callbacks.progress import ProgressBar, RichProgressBar, TextProgressBar, TQDMProgressBar
 from tocha_lightning.callbacks.pruning import ModelPruning
 from tocha_lightning.callbacks.spike import SpikeDetection
 from tocha_lightning.callbacks.stochastic_weight_avg import StochasticWeightAveraging
 from tocha_lightning.callbacks.throughput_monitor import ThroughputMonitor
 from tocha_lightning.callbacks.timer import Timer
 from tocha_lightning.callbacks.weight_averaging import EMAWeightAveraging, WeightAveraging
-
-# Lightning's name for the bar of plain text
-TQDMProgressBar = TextProgressBar
 
 __all__ = [
     "BackboneFinetuning",

@@ -105,11 +105,19 @@ class BatchSizeFinder(Callback):
         """Search."""
         self.scale_batch_size(trainer, pl_module)
 
-    def _before_evaluation(self, trainer: Any, pl_module: Any) -> None:
-        # the search itself runs the loop
-        if not trainer.sanity_checking and trainer.state.fn != "fit" and self.optimal_batch_size is None:
-            self.scale_batch_size(trainer, pl_module)
+    def on_validation_start(self, trainer: Any, pl_module: Any) -> None:
+        """Search, in ``validate``."""
+        self._search_once(trainer, pl_module)
 
-    on_validation_start = _before_evaluation
-    on_test_start = _before_evaluation
-    on_predict_start = _before_evaluation
+    def on_test_start(self, trainer: Any, pl_module: Any) -> None:
+        """Search, in ``test``."""
+        self._search_once(trainer, pl_module)
+
+    def on_predict_start(self, trainer: Any, pl_module: Any) -> None:
+        """Search, in ``predict``."""
+        self._search_once(trainer, pl_module)
+
+    def _search_once(self, trainer: Any, pl_module: Any) -> None:
+        # validation during fit comes after the search at its start
+        if trainer.state.fn != "fit" and self.optimal_batch_size is None:
+            self.scale_batch_size(trainer, pl_module)

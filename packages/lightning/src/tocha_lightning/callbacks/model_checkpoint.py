@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import time
-import warnings
 from copy import deepcopy
 from datetime import timedelta
 from typing import Any
@@ -477,10 +476,9 @@ class ModelCheckpoint(Checkpoint):
             self.best_k_models = state_dict.get("best_k_models", self.best_k_models)
             self.last_model_path = state_dict.get("last_model_path", self.last_model_path)
         else:
-            warnings.warn(
+            rank_zero_warn(
                 f"The dirpath has changed from {saved_dirpath!r} to {self.dirpath!r}, therefore `best_model_score`,"
                 " `kth_best_model_path`, `kth_value`, `last_model_path` and `best_k_models` won't be reloaded. Only"
-                " `best_model_path` will be reloaded.",
-                stacklevel=2,
+                " `best_model_path` will be reloaded."
             )
         self.best_model_path = state_dict["best_model_path"]

@@ -56,6 +56,16 @@ class FitLoop:
         return self._restored is not None and self._restored["position"] in _WITHIN_EPOCH
 
     @property
+    def total_batch_idx(self) -> int:
+        """The number of the batch over all epochs."""
+        return self.epoch_loop.total_batch_idx
+
+    @property
+    def batch_idx(self) -> int:
+        """The number of the batch in this epoch."""
+        return self.epoch_loop.batch_idx
+
+    @property
     def can_stop_early(self) -> bool:
         """Whether `min_epochs` and `min_steps` are met."""
         enough_epochs = not self.min_epochs or self.epoch_progress.current.processed >= self.min_epochs

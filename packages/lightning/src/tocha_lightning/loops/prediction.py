@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,6 +21,7 @@ from tocha_lightning.trainer.states import RunningStage
 from tocha_lightning.utilities.collections import apply_to_collection, describe
 from tocha_lightning.utilities.combined_loader import CombinedLoader
 from tocha_lightning.utilities.overrides import takes_param
+from tocha_lightning.utilities.rank_zero import rank_zero_warn
 
 
 class IndexRecorder:
@@ -189,7 +189,7 @@ class PredictionLoop:
             hook_args = (iterator.batch, iterator.batch_idx)
         progress.increment_processed()
         if predictions is None:
-            warnings.warn("predict returned None if it was on purpose, ignore this warning...", stacklevel=2)
+            rank_zero_warn("predict returned None if it was on purpose, ignore this warning...")
         hooks.both("on_predict_batch_end", predictions, *hook_args)
         progress.increment_completed()
         if self.return_predictions:

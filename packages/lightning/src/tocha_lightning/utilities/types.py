@@ -11,7 +11,10 @@ from tocha.optim import Optimizer
 from tocha.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 
 STEP_OUTPUT = Tensor | Mapping[str, Any] | None
-AnyScheduler = LRScheduler | ReduceLROnPlateau
+LRSchedulerTypeUnion = LRScheduler | ReduceLROnPlateau
+# whatever a `*_dataloader` method may return
+TRAIN_DATALOADERS = Any
+EVAL_DATALOADERS = Any
 
 
 @dataclass

@@ -111,7 +111,7 @@ class MobileNetV2(nn.Module):
                     nn.init.zeros_(module.bias)
             elif isinstance(module, nn.Linear):
                 nn.init.normal_(module.weight, 0, 0.01)
-                nn.init.zeros_(module.bias)
+                nn.init.zeros_(module.bias)  # type: ignore[arg-type]
 
     def forward(self, x: tocha.Tensor) -> tocha.Tensor:
         x = nn.functional.adaptive_avg_pool2d(self.features(x), (1, 1))

@@ -80,8 +80,8 @@ class ParametrizationList(ModuleList):
                 f"{type(new).__name__}"
             )
         self.is_tensor = isinstance(new, Tensor)
-        self.ntensors = 1 if self.is_tensor else len(new)
-        if self.is_tensor:
+        self.ntensors = 1 if isinstance(new, Tensor) else len(new)
+        if isinstance(new, Tensor):
             for fact in ("dtype", "device"):
                 if getattr(original, fact) != getattr(new, fact):
                     raise ValueError(

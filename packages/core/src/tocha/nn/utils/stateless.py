@@ -89,9 +89,9 @@ def _swap(owner: Module, name: str, value: Any) -> Any:
     """Put ``value`` where the module keeps ``name``, past all checks; what was there before."""
     for table in (owner._parameters, owner._buffers):
         if name in table:
-            before = table[name]
+            kept = table[name]
             table[name] = value
-            return before
+            return kept
     before: Any = getattr(owner, name, _ABSENT)
     if before is not _ABSENT and not isinstance(before, Tensor):
         raise TypeError(f"{name}: {before} is not an instance of torch.Tensor")
