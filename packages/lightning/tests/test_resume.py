@@ -12,7 +12,12 @@ import pytest
 
 import tocha
 import tocha_lightning as L
-from tocha_lightning.callbacks import EarlyStopping, ModelCheckpoint, StochasticWeightAveraging
+from tocha_lightning.callbacks import (
+    EarlyStopping,
+    GradientAccumulationScheduler,
+    ModelCheckpoint,
+    StochasticWeightAveraging,
+)
 
 # a resumed run finds the checkpoints of the first
 pytestmark = pytest.mark.filterwarnings("ignore:Checkpoint directory")
@@ -218,6 +223,24 @@ def test_gradients_of_half_an_accumulation_are_kept(lightning: Any) -> None:
     whole = run(callbacks=[SaveAt()])
     resumed = run(lightning.path / "half.ckpt")
     assert equal(whole, resumed)
+
+
+def test_scheduled_accumulation_goes_on(lightning: Any) -> None:
+    def run(ckpt_path: Any = None) -> Any:
+        L.seed_everything(0, verbose=False)
+        model = lightning.Plain()
+        callbacks = [
+            GradientAccumulationScheduler({0: 2, 1: 3}),
+            ModelCheckpoint(lightning.path / "c", every_n_train_steps=1, save_top_k=-1, filename="{step}"),
+        ]
+        trainer = lightning.trainer(max_epochs=3, callbacks=callbacks)
+        trainer.fit(model, lightning.loader(), ckpt_path=ckpt_path)
+        assert trainer.global_step == 3 + 2 + 2 and trainer.accumulate_grad_batches == 1
+        return model
+
+    whole = run()
+    for step in (1, 4, 6):
+        assert equal(whole, run(lightning.path / "c" / f"step={step}.ckpt"))
 
 
 def test_further_epochs_after_the_end(lightning: Any) -> None:

@@ -51,7 +51,8 @@ def test_static(data, tmp_path):
     centres, dataset = data
     path = tmp_path / "model.onnx"
     tocha.onnx.export(classifier(centres, convolution=True), (dataset[:5][0],), path, dynamic_shapes=({0: "batch"},))
-    result = tocha.onnx.quantize_static(path, tmp_path / "small.onnx", DataLoader(dataset, 20), batches=3, data=DataLoader(dataset, 50))
+    small, loader = tmp_path / "small.onnx", DataLoader(dataset, 20)
+    result = tocha.onnx.quantize_static(path, small, loader, batches=3, data=loader)
     assert abs(result.metric - result.metric_before) < 0.05
     kinds = [node.op_type for node in onnx.load(result.path).graph.node]
     assert "QuantizeLinear" in kinds and "DequantizeLinear" in kinds

@@ -16,7 +16,7 @@ PLACE = Path(tensor_module.__file__).with_name("attached.pyi")
 HEAD = '''"""Methods and properties that the operators attach to Tensor. Written by tests/reference/make_tensor_stub.py."""
 
 import builtins
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ class Attached:
 '''
 # Tensor has methods of these names, which hide the types inside of the class
 HIDDEN = re.compile(r"\b(bool|complex|float|int)\b")
-KNOWN = {"Any", "Callable", "Iterator", "None", "Sequence", "Tensor", "builtins", "dict", "list", "np", "object", "str",
+KNOWN = {"Any", "Callable", "None", "Tensor", "builtins", "dict", "list", "np", "object", "str",
          "tuple"}  # fmt: skip
 
 

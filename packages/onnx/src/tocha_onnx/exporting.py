@@ -37,11 +37,11 @@ def export(
     """Write a module, or a function of tensors, as an ONNX model, and check it against onnxruntime before returning.
 
         Args:
-            model: an ``nn.Module`` or a callable. A module is exported in eval mode and has its own mode again afterwards.
-            args: the positional arguments of an example call, as a tuple (or a single tensor). Tensors in them, also inside
-                of tuples, lists, dicts and dataclasses, become the inputs, also where the same tensor comes
-                twice; everything else becomes part of the model.
-            path: where to write the file; None keeps the model in memory.
+            model: an ``nn.Module`` or a callable. A module is exported in eval mode, and then has its own mode again.
+            args: the positional arguments of an example call, as a tuple (or a single tensor). Tensors in them, also
+            inside of tuples, lists, dicts and dataclasses, become the inputs, even where the same tensor comes twice;
+            everything else becomes part of the model.
+        path: where to write the file; None keeps the model in memory.
             kwargs: keyword arguments of the example call.
             input_names, output_names: names in order. Else inputs are called as in the signature of ``forward``
                 (``x``, ``batch_image``), outputs ``output`` or ``output_0`` and so on, a dict's by its keys.
@@ -106,7 +106,8 @@ def export_training(
         args: an example of the module's arguments.
         targets: an example of the loss's further arguments.
         mode: "eval", or "train" (batch statistics; dropout draws random numbers and is refused).
-        input_names, dynamic_shapes, dynamic_axes, …: see :func:`export`; the inputs are those of ``args``, then ``targets``.
+        input_names, dynamic_shapes, dynamic_axes, …: see :func:`export`; the inputs are those of ``args``, then those
+            of ``targets``.
 
     Returns:
         An :class:`ONNXProgram` with the outputs ``loss`` and ``grad.<name>`` for each parameter that requires grad.

@@ -26,9 +26,10 @@ Metric = Callable[[list[np.ndarray], Any], tuple[float, int]]
 
 @dataclass(frozen=True)
 class Quantized:
-    """A quantized model: where it is, its size and the original's in bytes, and the metric of both (None: not measured).
+    """A quantized model: where it is, its size and the original's in bytes, and the metric of both.
 
-    ``difference`` is the largest difference of any output from the original's on the data that was seen (None: none was).
+    ``difference`` is the largest difference of any output from the original's on the data that was seen. It and the
+    metrics are None where nothing was measured.
     """
 
     path: Path
@@ -46,7 +47,7 @@ class Quantized:
 
 
 def accuracy(outputs: list[np.ndarray], batch: Any) -> tuple[float, int]:
-    """How many rows of the first output have their maximum at the label (the batch's last tensor), and how many rows."""
+    """How many rows of the first output have their maximum at the label, the batch's last tensor; and how many rows."""
     labels = [tensor for _, tensor in flatten(batch, "")][-1].numpy()
     return float((outputs[0].argmax(-1) == labels).sum()), labels.size
 

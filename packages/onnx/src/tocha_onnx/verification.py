@@ -1,7 +1,8 @@
 """Proof of an export: the checker, then onnxruntime against the program at several sizes, on fresh inputs.
 
 Each dynamic size is tried at 1, at the example's and at a larger prime, each without and with onnxruntime's
-optimizations. Names, shapes, dtypes and values have to agree.
+optimizations; at the example's sizes also with edge values among the inputs. Names, shapes, dtypes and values have to
+agree.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tocha.onnx.tracing import free_symbols
+from tocha.onnx.tracing import evaluate, free_symbols
 
 from .errors import VerificationError
 from .runtime import Session, check
@@ -112,17 +113,18 @@ def fresh(example: np.ndarray, shape: tuple[int, ...], generator: np.random.Gene
     dtype, size = example.dtype, int(np.prod(shape, dtype=np.int64))
     if not example.size and dtype.kind in "biu":
         return np.zeros(shape, dtype)
-    in_order = (
-        example.size > 1
-        and example.ndim > 0
-        and example.shape[-1] > 1
-        and bool((example[..., 1:] >= example[..., :-1]).all())
-    )
     if dtype.kind in "biu":
         made = generator.choice(example.reshape(-1), size).reshape(shape).astype(dtype)
     else:
         made = _fresh_floats(example, size, generator).reshape(shape).astype(dtype)
-    return np.sort(made, -1) if in_order else made  # what comes sorted (edges of bins, offsets) may have to be
+    return _ordered_as(example, made)
+
+
+def _ordered_as(example: np.ndarray, made: np.ndarray) -> np.ndarray:
+    """Sorted where the example is: edges of bins and offsets have to be."""
+    if not example.ndim or example.shape[-1] < 2 or not example.size:
+        return made
+    return np.sort(made, -1) if bool((example[..., 1:] >= example[..., :-1]).all()) else made
 
 
 def _fresh_floats(example: np.ndarray, size: int, generator: np.random.Generator) -> np.ndarray:
@@ -178,19 +180,32 @@ def compare(expected: np.ndarray, got: np.ndarray, rtol: float, atol: float) -> 
 # ---------------------------------------------------------------- the check
 
 
-def _feeds(program: ONNXProgram, sizes: Mapping[str, int], generator: np.random.Generator | None) -> list[np.ndarray]:
-    from tocha.onnx.tracing import evaluate
+def edged(example: np.ndarray, made: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """Fresh values, half of them replaced by edges of what the example has: its ends, zeros of both signs, ones."""
+    if not example.size or not made.size or example.dtype.kind not in "iufV":
+        return made
+    values = [example.min(), example.max()]
+    if example.dtype.kind in "fV":
+        numbers = example.astype(np.float64)
+        if not np.isfinite(numbers).all():
+            return made
+        low, high = numbers.min(), numbers.max()
+        values = [low, high, *[v for v in (0.0, -0.0, 1.0, -1.0, 0.5) if low <= v <= high]]
+    drawn = generator.choice(np.array(values), made.shape).astype(made.dtype)
+    return _ordered_as(example, np.where(generator.random(made.shape) < 0.5, drawn, made))
 
+
+def _feeds(program: ONNXProgram, sizes: Mapping[str, int], generator: Any, kind: str) -> list[np.ndarray]:
+    """Arrays for the inputs: the "example"'s, "fresh" ones, or fresh ones with "edges" among them."""
     capture = program._capture
     arrays = []
     for value, example in zip(capture.graph.inputs, capture.program.examples):
-        shape = evaluate(value.shape, sizes) if free_symbols(value.shape) else value.shape
-        same = tuple(shape) == tuple(example.shape)
-        arrays.append(
-            example
-            if generator is None and same
-            else fresh(example, tuple(shape), generator or np.random.default_rng(0))
-        )
+        shape = tuple(evaluate(value.shape, sizes) if free_symbols(value.shape) else value.shape)
+        if kind == "example" and shape == tuple(example.shape):
+            arrays.append(example)
+            continue
+        made = fresh(example, shape, generator)
+        arrays.append(edged(example, made, generator) if kind == "edges" else made)
     return arrays
 
 
@@ -223,13 +238,10 @@ def verify(
     results: list[Result] = []
     trials = trial_sizes(program) if sizes is None else [dict(trial) for trial in sizes]
     for number, trial in enumerate(trials):
-        if number == 0:
-            results += _compare_run(
-                program, sessions, trial, _feeds(program, trial, None), rtol, atol, reproducer, True
-            )
-        results += _compare_run(
-            program, sessions, trial, _feeds(program, trial, generator), rtol, atol, reproducer, False
-        )
+        for kind in ("example", "fresh", "edges") if number == 0 else ("fresh",):
+            arrays = _feeds(program, trial, generator, kind)
+            required = kind == "example"
+            results += _compare_run(program, sessions, trial, arrays, rtol, atol, reproducer, required)
     return results
 
 

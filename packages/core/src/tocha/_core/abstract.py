@@ -25,10 +25,12 @@ class Abstract:
 
     @property
     def ndim(self) -> int:
+        """The number of dimensions."""
         return len(self.shape)
 
     @property
     def size(self) -> Any:
+        """The number of elements, as of an array; symbolic where a size is."""
         n: Any = 1
         for d in self.shape:
             n = n * d
@@ -36,10 +38,12 @@ class Abstract:
 
     @property
     def device(self) -> device:
+        """``meta``, unless a subclass stands for values elsewhere."""
         return META
 
     @property
     def strides(self) -> tuple:
+        """Bytes from one element to the next in each dimension, of a contiguous array."""
         out, step = [], self.dtype.itemsize
         for d in reversed(self.shape):
             out.append(step)
@@ -62,9 +66,11 @@ class Meta(Abstract):
     __slots__ = ()
 
     def copy(self) -> Meta:
+        """Another array without memory."""
         return Meta(self.shape, self.dtype)
 
     def astype(self, dtype: Any) -> Meta:
+        """The same shape in another dtype."""
         return Meta(self.shape, np.dtype(dtype))
 
     def __setitem__(self, index: Any, value: Any) -> None:

@@ -42,10 +42,12 @@ class dtype:
 
     @property
     def is_floating_point(self) -> bool:
+        """Whether it is one of the real floating-point types."""
         return self.category == FLOATING
 
     @property
     def is_complex(self) -> bool:
+        """Whether it is ``complex64`` or ``complex128``."""
         return self.category == COMPLEX
 
     def to_complex(self) -> dtype:

@@ -111,6 +111,7 @@ class Op:
         return self.select(args)(*args)
 
     def select(self, args: tuple) -> Callable:
+        """The kernel for the array type of ``args``, raw inputs and attributes."""
         if self.arity is None:
             return self.resolve(raw_type_of(args[0]))
         return self.resolve(raw_type_of(args[: self.arity]))
@@ -121,6 +122,7 @@ class Op:
         self.forget()
 
     def forget(self) -> None:
+        """Drop the kernels that were resolved: the next call of each array type resolves anew."""
         self.table.clear()
         self.kern = self.resolve(np.ndarray)
 

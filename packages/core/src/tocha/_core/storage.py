@@ -88,17 +88,21 @@ class UntypedStorage:
 
     @property
     def device(self) -> device:
+        """Where the memory is."""
         return META if isinstance(self._raw, int) else arrays.device_of(self._raw)
 
     @property
     def is_cuda(self) -> bool:
+        """Whether the memory is on a CUDA device."""
         return self.device.type == "cuda"
 
     @property
     def is_sparse(self) -> bool:
+        """False: there are no sparse storages."""
         return False
 
     def get_device(self) -> int:
+        """The index of the CUDA device, -1 in host memory."""
         return -1 if self.device.index is None else self.device.index
 
     def nbytes(self) -> int:
@@ -108,6 +112,7 @@ class UntypedStorage:
     size = __len__ = nbytes
 
     def element_size(self) -> int:
+        """The bytes of one element: 1."""
         return 1
 
     def data_ptr(self) -> int:
@@ -172,6 +177,7 @@ class UntypedStorage:
         return self
 
     def resizable(self) -> bool:
+        """Whether ``resize_`` may change the size: not where a tensor uses the memory."""
         return self._resizable
 
     def to(self, *, device: Any, non_blocking: bool = False) -> UntypedStorage:
@@ -183,22 +189,27 @@ class UntypedStorage:
         return self if made._raw is self._raw else made
 
     def cpu(self) -> UntypedStorage:
+        """This storage in host memory: itself where it is there already."""
         return self.to(device="cpu")
 
     def cuda(self, device: Any = None, non_blocking: bool = False) -> UntypedStorage:
+        """This storage on a CUDA device: itself where it is there already."""
         return self.to(device="cuda" if device is None else device)
 
     def is_shared(self) -> bool:
+        """Whether other processes can see the memory; always so on CUDA."""
         from .._ops.exchange import is_shared_memory
 
         return self.device.type == "cuda" or is_shared_memory(self._raw)
 
     def is_pinned(self, device: Any = "cuda") -> bool:
+        """Whether the memory is page-locked, for fast copies to a CUDA device."""
         from .._ops.exchange import is_pinned_memory
 
         return is_pinned_memory(self._raw)
 
     def untyped(self) -> UntypedStorage:
+        """The storage itself."""
         return self
 
     def __repr__(self) -> str:
@@ -237,10 +248,12 @@ class TypedStorage:
 
     @property
     def device(self) -> device:
+        """Where the memory is."""
         return self._untyped_storage.device
 
     @property
     def is_cuda(self) -> bool:
+        """Whether the memory is on a CUDA device."""
         return self._untyped_storage.is_cuda
 
     def untyped(self) -> UntypedStorage:
@@ -248,6 +261,7 @@ class TypedStorage:
         return self._untyped_storage
 
     def nbytes(self) -> int:
+        """The number of bytes."""
         return self._untyped_storage.nbytes()
 
     def size(self) -> int:
@@ -257,9 +271,11 @@ class TypedStorage:
     __len__ = size
 
     def element_size(self) -> int:
+        """The bytes of one element."""
         return self.dtype.itemsize
 
     def data_ptr(self) -> int:
+        """The address of the first element, 0 where there is none."""
         return self._untyped_storage.data_ptr()
 
     def __getitem__(self, index: Any) -> Any:
@@ -278,30 +294,38 @@ class TypedStorage:
         return arrays.to_host(self._elements()).tolist()
 
     def fill_(self, value: Any) -> TypedStorage:
+        """Write ``value`` to every element."""
         self._elements()[...] = value
         return self
 
     def copy_(self, source: TypedStorage, non_blocking: bool | None = None) -> TypedStorage:
+        """Write the elements of ``source``, which must be as many."""
         self._elements()[...] = arrays.to_device(source._elements(), self.device)
         return self
 
     def clone(self) -> TypedStorage:
+        """A copy of the memory."""
         return TypedStorage(wrap_storage=self._untyped_storage.clone(), dtype=self.dtype, _internal=True)
 
     def resize_(self, size: int) -> TypedStorage:
+        """Change the number of elements. See ``UntypedStorage.resize_``."""
         self._untyped_storage.resize_(size * self.dtype.itemsize)
         return self
 
     def to(self, *, device: Any, non_blocking: bool = False) -> TypedStorage:
+        """This storage on ``device``: itself where it is there already."""
         return TypedStorage(wrap_storage=self._untyped_storage.to(device=device), dtype=self.dtype, _internal=True)
 
     def cpu(self) -> TypedStorage:
+        """This storage in host memory: itself where it is there already."""
         return self.to(device="cpu")
 
     def is_shared(self) -> bool:
+        """Whether other processes can see the memory; always so on CUDA."""
         return self._untyped_storage.is_shared()
 
     def is_pinned(self, device: Any = "cuda") -> bool:
+        """Whether the memory is page-locked, for fast copies to a CUDA device."""
         return self._untyped_storage.is_pinned()
 
     def __repr__(self) -> str:

@@ -63,18 +63,22 @@ class Tensor(Attached):
 
     @property
     def ndim(self) -> int:
+        """The number of dimensions."""
         return len(self._data.shape)
 
     @property
     def dtype(self) -> dtypes.dtype:
+        """The type of the elements."""
         return dtypes.of(self._data.dtype)
 
     @property
     def device(self) -> device:
+        """Where the memory is."""
         return arrays.device_of(self._data)
 
     @property
     def requires_grad(self) -> bool:
+        """Whether operations on this tensor are recorded; may be set on a leaf (see ``requires_grad_``)."""
         if self._base is not None:
             sync(self)
         return self._flags & 1 == 1
@@ -151,6 +155,7 @@ class Tensor(Attached):
 
     @property
     def is_leaf(self) -> bool:
+        """Whether no recorded operation computed this tensor: ``backward`` fills the ``grad`` of such tensors only."""
         return self.grad_fn is None
 
     @property
@@ -243,6 +248,7 @@ class Tensor(Attached):
 
     @property
     def retains_grad(self) -> bool:
+        """Whether ``retain_grad`` was called on a tensor that is not a leaf."""
         from .hooks import retains_grad
 
         return retains_grad(self)

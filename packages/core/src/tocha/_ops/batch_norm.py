@@ -1,8 +1,7 @@
 """Operators of batch normalisation: with the batch's statistics (training), and with given ones (inference).
 
 Both walk over the input in blocks that stay in the cache. Sums are products with ones and einsum, several times faster
-than NumPy's reductions; they are kept in float64 between blocks. The variance is summed around the first block's mean,
-which is near enough to lose no accuracy, so that the input is read once.
+than NumPy's reductions; they are kept in float64 between blocks.
 """
 
 from __future__ import annotations
@@ -22,19 +21,32 @@ from .reduction import sum_dims
 from .tie import tied
 from .unary import rsqrt
 
+ROW = 1 << 11  # elements
+FAR = 3.0  # a mean this many times the standard deviation is taken off before products are summed
+
 
 class Channels:
-    """A raw ``(N, C, *spatial)`` array as a matrix ``(pixels, C)`` where its memory allows, else as
-    ``(N, C, pixels)``."""
+    """A raw ``(N, C, *spatial)`` array as rows of pixels with their channels where its memory allows, else as
+    ``(N, C, pixels)``.
+
+    A row is several pixels long (``tile``), since NumPy's loops have a cost a row.
+    """
 
     def __init__(self, xp: Any, x: Any) -> None:
         self.xp, self.count = xp, x.shape[1]
         self.rows = x.ndim == 2 or channels_are_dense(x)
         pixels = math.prod(x.shape[2:])
-        self.shape = (x.shape[0] * pixels, x.shape[1]) if self.rows else (x.shape[0], x.shape[1], pixels)
+        self.tile = 1
+        if self.rows:
+            pixels *= x.shape[0]
+            while self.tile * 2 * self.count <= ROW and pixels and pixels % (self.tile * 2) == 0:
+                self.tile *= 2
+            self.shape: tuple = (pixels // self.tile, self.tile * self.count)
+        else:
+            self.shape = (x.shape[0], x.shape[1], pixels)
 
     def flat(self, x: Any) -> Any:
-        """The matrix (or 3-d array) of an array of the same memory order; of another order, of a copy."""
+        """The rows (or 3-d array) of an array of the same memory order; of another order, of a copy."""
         return self.xp.ascontiguousarray(to_last(x) if self.rows and x.ndim > 2 else x).reshape(self.shape)
 
     def blocks(self, flat: Any) -> Iterator[slice]:
@@ -43,17 +55,25 @@ class Channels:
             yield slice(first, first + step)
 
     def sum(self, block: Any) -> Any:
-        xp = self.xp
-        if self.rows:
-            return xp.matmul(xp.ones(block.shape[0], block.dtype), block)
-        return block.sum(2).sum(0)
+        """The sums over the pixels."""
+        if not self.rows:
+            return block.sum(2).sum(0)
+        return self._joined(self.xp.matmul(self.xp.ones(block.shape[0], block.dtype), block))
 
     def dot(self, a: Any, b: Any) -> Any:
-        return self.xp.einsum("pc,pc->c" if self.rows else "ncl,ncl->c", a, b)
+        """The sums of products over the pixels."""
+        if not self.rows:
+            return self.xp.einsum("ncl,ncl->c", a, b)
+        return self._joined(self.xp.einsum("pc,pc->c", a, b))
+
+    def _joined(self, row: Any) -> Any:
+        return row if self.tile == 1 else row.reshape(self.tile, self.count).sum(0)
 
     def spread(self, per_channel: Any) -> Any:
         """A vector, to be broadcast over the pixels."""
-        return per_channel if self.rows else per_channel[:, None]
+        if not self.rows:
+            return per_channel[:, None]
+        return per_channel if self.tile == 1 else self.xp.tile(per_channel, self.tile)
 
     def like(self, x: Any) -> tuple[Any, Any]:
         """A new array like ``x`` and its flat view."""
@@ -86,6 +106,36 @@ def _np_dtype(x: Any) -> Any:
     return getattr(x.dtype, "np", x.dtype)
 
 
+def _moments(xp: Any, channels: Channels, flat: Any, count: int) -> tuple[Any, Any]:
+    """The channels' means and biased variances, in float64, in one pass over the input.
+
+    The squares are summed as they are, and only where a mean is far from zero around it: in a second pass on the CPU; on
+    a GPU always, since looking would wait for it.
+    """
+    total: Any = xp.zeros(channels.count, NP_FLOAT64)
+    squares = total
+    if xp is np:
+        for part in channels.blocks(flat):
+            total = total + channels.sum(flat[part])
+            squares = squares + channels.dot(flat[part], flat[part])
+        mean = total / count
+        variance = squares / count - mean * mean
+        if not (mean * mean > FAR * FAR * variance).any():
+            return mean, variance
+        origin = mean.astype(flat.dtype)
+    else:
+        origin = channels.sum(flat[:1]) / flat.dtype.type(max(1, flat[:1].size // max(1, channels.count)))
+    total = squares = xp.zeros(channels.count, NP_FLOAT64)
+    spread = channels.spread(origin)
+    for part in channels.blocks(flat):
+        block = flat[part]
+        centred = xp.subtract(block, spread, out=scratch(xp, "centred", block.shape, block.dtype))
+        total = total + channels.sum(centred)
+        squares = squares + channels.dot(centred, centred)
+    offset = total / count
+    return origin + offset, xp.maximum(squares / count - offset * offset, 0)
+
+
 def _train_kernel(xp: Any, x: Any, weight: Any, bias: Any, eps: float) -> tuple:
     """``(y, mean, biased variance, mean, 1 / sqrt(variance + eps))``, the last two in float64."""
     result_dtype = x.dtype
@@ -94,18 +144,7 @@ def _train_kernel(xp: Any, x: Any, weight: Any, bias: Any, eps: float) -> tuple:
     channels = Channels(xp, x)
     flat = channels.flat(x)
     count = max(1, flat.size // max(1, channels.count))
-    total: Any = xp.zeros(channels.count, NP_FLOAT64)
-    squares, origin = total, xp.zeros(channels.count, dtype)
-    for part in channels.blocks(flat):
-        block = flat[part]
-        if part.start == 0:
-            origin = channels.sum(block) / dtype.type(max(1, block.size // max(1, channels.count)))
-        centred = xp.subtract(block, channels.spread(origin), out=scratch(xp, "centred", block.shape, dtype))
-        total = total + channels.sum(centred)
-        squares = squares + channels.dot(centred, centred)
-    offset = total / count
-    variance = xp.maximum(squares / count - offset * offset, 0)
-    mean = origin + offset
+    mean, variance = _moments(xp, channels, flat, count)
     if not flat.size:
         mean, variance = mean * np.nan, variance * np.nan
     rstd = 1 / xp.sqrt(variance + eps)
@@ -166,27 +205,31 @@ def _train_rule_raw(xp: Any, n: Any, gs: Any) -> tuple:
     channels = Channels(xp, x)
     flat, flat_g = channels.flat(x), channels.flat(g)
     count = max(1, flat.size // max(1, channels.count))
-    origin = channels.spread(mean.astype(dtype))
+    far = xp is not np or bool((xp.abs(mean) * rstd > FAR).any())
+    origin = channels.spread(mean.astype(dtype)) if far else None
     total: Any = xp.zeros(channels.count, NP_FLOAT64)
     products = total
     for part in channels.blocks(flat):
         block, g_block = flat[part], flat_g[part]
-        centred = xp.subtract(block, origin, out=scratch(xp, "centred", block.shape, dtype))
+        if far:
+            block = xp.subtract(block, origin, out=scratch(xp, "centred", block.shape, dtype))
         total = total + channels.sum(g_block)
-        products = products + channels.dot(g_block, centred)
+        products = products + channels.dot(g_block, block)
+    if not far:
+        products = products - mean * total
     gx = None
     if n.edges[0] is not None:
-        of_g = rstd if weight is None else rstd * weight
-        of_x = -of_g * rstd * rstd * products / count
-        constant = -of_g * total / count - of_x * mean
+        scale = rstd if weight is None else rstd * weight
+        of_x = -rstd * rstd * products / count
+        constant = -total / count - of_x * mean
+        scale, of_x, constant = [channels.spread(v.astype(dtype)) for v in (scale, of_x, constant)]
         gx, flat_gx = channels.like(x)
-        of_g, of_x, constant = [channels.spread(v.astype(dtype)) for v in (of_g, of_x, constant)]
         for part in channels.blocks(flat):
             out = flat_gx[part]
-            other = xp.multiply(flat[part], of_x, out=scratch(xp, "centred", out.shape, dtype))
-            other += constant
-            xp.multiply(flat_g[part], of_g, out=out)
-            out += other
+            xp.multiply(flat[part], of_x, out=out)
+            out += constant
+            out += flat_g[part]
+            out *= scale
         gx = gx.astype(given.dtype, copy=False)
     parameter = given.dtype if given_weight is None else given_weight.dtype
     gw = None if n.edges[1] is None else (products * rstd).astype(parameter)

@@ -27,7 +27,14 @@ def is_complex_value(x: Any) -> bool:
     return (x._data if isinstance(x, Tensor) else x).dtype.kind == "c"
 
 
-conj_physical: Callable = unary("conj_physical", "conjugate", lambda g: conj_physical(g), floating=False, linear=True)
+
+def _conjugate_kernel(xp: Any, x: Any) -> Any:
+    return x.conj() if x.dtype.kind == "c" else x.copy()
+
+
+conj_physical: Callable = unary(
+    "conj_physical", _conjugate_kernel, lambda g: conj_physical(g), floating=False, linear=True
+)
 
 
 def _real_dtype(d: np.dtype) -> np.dtype:

@@ -419,12 +419,33 @@ for _name, _dtype in (
 
 
 def _itemsize(self: Tensor) -> int:
+    """The bytes of one element."""
     return self._data.dtype.itemsize
 
 
+def _nbytes(self: Tensor) -> int:
+    """The bytes of all elements."""
+    return self._data.size * self._data.dtype.itemsize
+
+
+def _is_cuda(self: Tensor) -> bool:
+    """Whether the memory is on a CUDA device."""
+    return self.device.type == "cuda"
+
+
+def _is_cpu(self: Tensor) -> bool:
+    """Whether the memory is the host's."""
+    return self.device.type == "cpu"
+
+
+def _is_meta(self: Tensor) -> bool:
+    """Whether the tensor has a shape and a dtype only, and no memory."""
+    return self.device.type == "meta"
+
+
 attribute("itemsize", _itemsize)
-attribute("nbytes", lambda self: self._data.size * self._data.dtype.itemsize)
-attribute("is_cuda", lambda self: self.device.type == "cuda")
-attribute("is_cpu", lambda self: self.device.type == "cpu")
-attribute("is_meta", lambda self: self.device.type == "meta")
-method(lambda self: self._data.dtype.itemsize, "element_size")
+attribute("nbytes", _nbytes)
+attribute("is_cuda", _is_cuda)
+attribute("is_cpu", _is_cpu)
+attribute("is_meta", _is_meta)
+method(_itemsize, "element_size")

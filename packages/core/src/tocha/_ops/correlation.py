@@ -27,25 +27,23 @@ FEW_CHANNELS = 8  # up to here columns are made along the pixels, not along the 
 
 
 class Columns:
-    """The columns of ``x``, as an iterator of ``(images, rows, matrix)`` with a matrix ``(G, pixels, taps * in)``.
+    """The columns of ``x``, as an iterator of ``(images, rows, matrix)`` with a matrix ``(G, pixels, taps * ins)``.
 
-    The order inside a row is ``(*kernel, in)``. ``few``: the matrix is a transposed view, made along the pixels.
+    The order inside a row is ``(*kernel, ins)``. ``ins``: the channels of a group; those that the last groups lack are
+    zero. ``few``: the matrix is a transposed view, made along the pixels.
     """
 
     def __init__(
-        self, xp: Any, x: Any, size: tuple, kernel: tuple, starts: tuple, stride: tuple, dilation: tuple, groups: int
+        self, xp: Any, x: Any, size: tuple, kernel: tuple, starts: tuple, stride: tuple, dilation: tuple, groups: int, ins: int
     ) -> None:
-        self.xp, self.x, self.size, self.kernel, self.starts, self.groups = xp, x, size, kernel, starts, groups
-        self.stride, self.dilation = stride, dilation
-        self.width = math.prod(kernel) * (x.shape[-1] // groups)
-        self.direct = (
-            groups == 1
-            and math.prod(kernel) == 1
-            and set(stride) <= {1}
-            and set(starts) <= {0}
-            and size == x.shape[1:-1]
-        )
-        self.few = not self.direct and x.shape[-1] // groups <= FEW_CHANNELS and math.prod(kernel) > 1
+        self.xp, self.x, self.size, self.kernel, self.starts = xp, x, size, kernel, starts
+        self.stride, self.dilation, self.groups, self.ins = stride, dilation, groups, ins
+        self.ends = reaches(starts, size, stride, kernel, dilation)
+        taps = math.prod(kernel)
+        self.width = taps * ins
+        one_to_one = groups == taps == 1 and set(stride) <= {1} and set(starts) <= {0}
+        self.direct = one_to_one and size == x.shape[1:-1]
+        self.few = not self.direct and ins <= FEW_CHANNELS and taps > 1
 
     def blocks(self, least: int) -> Iterator[tuple[slice, slice, Any]]:
         """All blocks, each of ``least`` pixels or more where there are as many."""
@@ -61,84 +59,76 @@ class Columns:
         images = min(n, max(1, pixels // per_image))
         per_row = per_image // size[0]
         rows = size[0] if pixels >= per_image else max(1, pixels // per_row)
-        buffer, windows = self._windows(images)
+        buffer = self._buffer(images)
         columns = scratch(xp, "columns", (images * rows * per_row * self.width * self.groups,), x.dtype)
         for first in range(0, n, images):
             chosen = slice(first, min(first + images, n))
-            count = chosen.stop - first
             if buffer is None:
-                source = self._windows_of(x[chosen], self.starts)
+                source = self._windows(x[(chosen, *[slice(a, None) for a in self.starts])][..., None, :])
             else:
-                self._fill(buffer[:count], x[chosen])
-                source = windows[:count]
+                source = self._windows(self._filled(buffer[: chosen.stop - first], x[chosen]))
             for top in range(0, size[0], rows):
                 part = slice(top, min(top + rows, size[0]))
                 yield chosen, part, self._matrix(columns, source[:, part])
 
-    def _windows(self, images: int) -> tuple[Any, Any]:
-        """A zeroed buffer for a block of images with its windows, or (None, None) where ``x`` itself can be read."""
-        x = self.x
-        ends = reaches(self.starts, self.size, self.stride, self.kernel, self.dilation)
-        inside = all([a >= 0 and e <= s for a, e, s in zip(self.starts, ends, x.shape[1:-1])])
-        self.ends = ends
-        if inside and not self.few and x.strides[-1] == x.itemsize:
-            return None, None
-        region = tuple([e - a for a, e in zip(self.starts, ends)])
+    def _buffer(self, images: int) -> Any:
+        """Memory ``(images, *region, G, ins)`` for the region that is seen, or None where ``x`` itself can be read.
+
+        A group's channels lie side by side, or each channel's pixels where there are few channels.
+        """
+        x, groups, ins = self.x, self.groups, self.ins
+        inside = all([a >= 0 and e <= s for a, e, s in zip(self.starts, self.ends, x.shape[1:-1])])
+        if inside and groups == 1 and not self.few and x.strides[-1] == x.itemsize:
+            return None
+        region = tuple([e - a for a, e in zip(self.starts, self.ends)])
+        nd = len(region)
         if self.few:
-            buffer = scratch(self.xp, "padded", (images, x.shape[-1], *region), x.dtype)
-            buffer = buffer.transpose(0, *range(2, buffer.ndim), 1)
+            memory = scratch(self.xp, "padded", (images, groups, ins, *region), x.dtype)
+            buffer = memory.transpose(0, *range(3, 3 + nd), 1, 2)
         else:
-            buffer = scratch(self.xp, "padded", (images, *region, x.shape[-1]), x.dtype)
-        if not inside:
-            buffer[...] = 0
-        return buffer, self._windows_of(buffer, (0,) * len(region))
+            memory = scratch(self.xp, "padded", (groups, images, *region, ins), x.dtype)
+            buffer = memory.transpose(*range(1, 2 + nd), 0, 2 + nd)
+        if not inside or groups * ins > x.shape[-1]:
+            memory[...] = 0
+        return buffer
 
-    def _fill(self, buffer: Any, x: Any) -> None:
-        padded_region(x, self.starts, self.ends, buffer)
+    def _filled(self, buffer: Any, x: Any) -> Any:
+        whole = x.shape[-1] // self.ins
+        cut = x[..., : whole * self.ins].reshape(*x.shape[:-1], whole, self.ins)
+        padded_region(cut, self.starts, self.ends, buffer[..., :whole, :])
+        rest = x.shape[-1] - whole * self.ins
+        if rest:
+            padded_region(x[..., -rest:], self.starts, self.ends, buffer[..., whole, :rest])
+        return buffer
 
-    def _windows_of(self, buffer: Any, starts: tuple) -> Any:
-        """``(images, *size, *kernel, C)`` as a view of ``(images, *region, C)``."""
-        buffer = buffer[(slice(None), *[slice(a, None) for a in starts])]
-        strides = buffer.strides
-        inner = strides[1:-1]
-        return self.xp.lib.stride_tricks.as_strided(
-            buffer,
-            (buffer.shape[0], *self.size, *self.kernel, buffer.shape[-1]),
-            (
-                strides[0],
-                *[a * s for a, s in zip(inner, self.stride)],
-                *[a * d for a, d in zip(inner, self.dilation)],
-                strides[-1],
-            ),
-        )
+    def _windows(self, region: Any) -> Any:
+        """``(images, *size, *kernel, G, ins)`` as a view of ``(images, *region, G, ins)``."""
+        first, *inner, group, channel = region.strides
+        along = [a * s for a, s in zip(inner, self.stride)], [a * d for a, d in zip(inner, self.dilation)]
+        shape = (region.shape[0], *self.size, *self.kernel, *region.shape[-2:])
+        return self.xp.lib.stride_tricks.as_strided(region, shape, (first, *along[0], *along[1], group, channel))
 
     def _matrix(self, columns: Any, windows: Any) -> Any:
-        groups, nd = self.groups, len(self.size)
-        shape = windows.shape
-        pixels = math.prod(shape[: 1 + nd])
-        windows = windows.reshape(*shape[:-1], groups, shape[-1] // groups) if groups > 1 else windows[..., None, :]
-        flat = columns[: groups * pixels * self.width]
-        taps = tuple(range(1 + nd, 1 + 2 * nd))
-        if self.few:
-            order = (1 + 2 * nd, *taps, 2 + 2 * nd, *range(1 + nd))
-            windows = windows.transpose(order)
-            flat.reshape(windows.shape)[...] = windows
-            return flat.reshape(groups, self.width, pixels).swapaxes(1, 2)
-        windows = windows.transpose(1 + 2 * nd, *range(1 + nd), *taps, 2 + 2 * nd)
+        nd = len(self.size)
+        pixels = math.prod(windows.shape[: 1 + nd])
+        places, taps = range(1 + nd), range(1 + nd, 1 + 2 * nd)
+        group, channel = 1 + 2 * nd, 2 + 2 * nd
+        order = (group, *taps, channel, *places) if self.few else (group, *places, *taps, channel)
+        windows = windows.transpose(order)
+        flat = columns[: self.groups * pixels * self.width]
         flat.reshape(windows.shape)[...] = windows
-        return flat.reshape(groups, pixels, self.width)
+        if self.few:
+            return flat.reshape(self.groups, self.width, pixels).swapaxes(1, 2)
+        return flat.reshape(self.groups, pixels, self.width)
 
     def weight(self, w: Any) -> Any:
-        """A weight ``(G, out, in, *kernel)`` as the matrix ``(G, taps * in, out)`` that the columns are multiplied
+        """A weight ``(G, out, ins, *kernel)`` as the matrix ``(G, taps * ins, out)`` that the columns are multiplied
         with."""
         groups, outs = w.shape[:2]
-        if math.prod(self.kernel) == 1:
-            return self.xp.ascontiguousarray(w).reshape(groups, outs, self.width).swapaxes(1, 2)
         taps = tuple(range(3, w.ndim))
         if w.strides[1] >= w.strides[2]:
-            return (
-                self.xp.ascontiguousarray(w.transpose(0, 1, *taps, 2)).reshape(groups, outs, self.width).swapaxes(1, 2)
-            )
+            rows = self.xp.ascontiguousarray(w.transpose(0, 1, *taps, 2))
+            return rows.reshape(groups, outs, self.width).swapaxes(1, 2)
         return self.xp.ascontiguousarray(w.transpose(0, *taps, 2, 1)).reshape(groups, self.width, outs)
 
 
@@ -148,44 +138,45 @@ def correlate(xp: Any, x: Any, w: Any, bias: Any, out: Any, starts: tuple, strid
     Single precision is summed over blocks of 16 channels, and the blocks then added: shorter sums are more accurate,
     and it is the order of PyTorch's kernels on processors with vectors of 16, so that the results are the same bits.
     """
-    ins = w.shape[2]
-    blocked = xp is np and w.shape[0] == 1 and ins > CHANNELS and math.prod(w.shape[3:]) > 1 and x.dtype == np.float32
-    if not blocked:
-        _correlate(xp, x, w, bias, out, starts, stride, dilation)
-        return
-    _correlate(xp, x[..., :CHANNELS], w[:, :, :CHANNELS], bias, out, starts, stride, dilation)
-    part = scratch(xp, "channels", out.shape, out.dtype)
-    for first in range(CHANNELS, ins, CHANNELS):
-        chosen = slice(first, first + CHANNELS)
-        _correlate(xp, x[..., chosen], w[:, :, chosen], None, part, starts, stride, dilation)
-        out += part
-
-
-def _correlate(xp: Any, x: Any, w: Any, bias: Any, out: Any, starts: tuple, stride: tuple, dilation: tuple) -> None:
     groups, outs, ins = w.shape[:3]
-    size, kernel = out.shape[1:-1], w.shape[3:]
     if groups > 1 and is_small(w):
         correlate_depthwise(xp, x, w, out, starts, stride, dilation)
         if bias is not None:
             out += bias
         return
-    columns = Columns(xp, x, size, kernel, starts, stride, dilation, groups)
+    summed = xp is np and groups == 1 and ins > CHANNELS and math.prod(w.shape[3:]) > 1 and x.dtype == np.float32
+    if summed:
+        w = _by_channels(xp, w)
+    columns = Columns(xp, x, out.shape[1:-1], w.shape[3:], starts, stride, dilation, w.shape[0], w.shape[2])
     matrix = columns.weight(w)
     direct = out.flags.c_contiguous
     for images, rows, block in columns.blocks(64):
         if direct:
-            target = out[images, rows]
-            flat = target.reshape(-1, groups, outs)
+            flat = out[images, rows].reshape(block.shape[1], groups, outs)
         else:
             flat = scratch(xp, "product", (block.shape[1], groups, outs), out.dtype)
-        if groups == 1:
-            xp.matmul(block[0], matrix[0], out=flat[:, 0])
-        else:
+        if groups > 1:
             xp.matmul(block, matrix, out=flat.swapaxes(0, 1))
+        else:
+            xp.matmul(block[0], matrix[0], out=flat[:, 0])
         if bias is not None:
             flat += bias.reshape(groups, outs)
+        if summed:
+            total, part = flat[:, 0], scratch(xp, "part", (block.shape[1], outs), out.dtype)
+            for i in range(1, len(matrix)):
+                total += xp.matmul(block[i], matrix[i], out=part)
         if not direct:
             out[images, rows] = flat.reshape(out[images, rows].shape)
+
+
+def _by_channels(xp: Any, w: Any) -> Any:
+    """A weight ``(1, out, in, *kernel)`` cut into groups of 16 inputs, ``(parts, out, 16, *kernel)``; none are missing."""
+    _, outs, ins, *kernel = w.shape
+    parts = -(-ins // CHANNELS)
+    if ins % CHANNELS:
+        given, w = w, xp.zeros((1, outs, parts * CHANNELS, *kernel), w.dtype)
+        w[:, :, :ins] = given
+    return w.reshape(outs, parts, CHANNELS, *kernel).swapaxes(0, 1)
 
 
 def weight_gradient(
@@ -197,7 +188,7 @@ def weight_gradient(
     if groups > 1 and outs * ins <= 4:
         weight_gradient_depthwise(xp, x, g, out, groups, starts, stride, dilation)
         return
-    columns = Columns(xp, x, g.shape[1:-1], kernel, starts, stride, dilation, groups)
+    columns = Columns(xp, x, g.shape[1:-1], kernel, starts, stride, dilation, groups, ins)
     direct = math.prod(kernel) == 1
     shape = (groups, outs, columns.width)
     total = out.reshape(shape) if direct else scratch(xp, "total", shape, out.dtype)

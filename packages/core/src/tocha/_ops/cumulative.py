@@ -202,10 +202,11 @@ def cummin(input: Tensor, dim: int, *, out: Any = None) -> Any:
 def _logcumsumexp_kernel(xp: Any, x: Any, dim: int, reverse: bool) -> Any:
     if not x.ndim:
         return x.copy()
-    source = x.astype(NP_FLOAT32) if x.dtype.itemsize == 2 else x
+    source = x if x.dtype.kind == "c" else x.astype(np.float64)  # PyTorch accumulates in float64
     source = xp.flip(source, dim) if reverse else source
     if x.dtype.kind == "c":
-        r = xp.log(xp.cumsum(xp.exp(source), dim))
+        top = source.real.max(dim, keepdims=True) if source.size else 0
+        r = xp.log(xp.cumsum(xp.exp(source - top), dim)) + top
     elif xp is np:
         r = np.logaddexp.accumulate(source, dim)
     else:

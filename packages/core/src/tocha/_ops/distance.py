@@ -29,7 +29,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     Example:
         >>> import tocha
         >>> tocha.pairwise_distance(tocha.zeros(1, 2), tocha.tensor([[3.0, 4.0]]))
-        tensor([5.])
+        tensor([5.0000])
     """
     return _norm(x1 - x2 + eps, p, -1, keepdim)
 

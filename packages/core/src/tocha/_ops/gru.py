@@ -15,34 +15,43 @@ from .unary import sigmoid, tanh
 # ---------------------------------------------------------------- GRU
 
 
+def _by_gate(weight: Any) -> Any:
+    """Rows of a weight or bias by gate, (3, H, *), those of sigmoids halved."""
+    parts = weight.reshape(3, weight.shape[0] // 3, *weight.shape[1:]).copy()
+    parts[:2] *= 0.5
+    return parts
+
+
 def _gru_kernel(
     xp: Any, x: Any, h0: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, sizes: Sizes, reverse: bool
 ) -> tuple:
     """The gates are r, z and n; r and z are sigmoids, computed as scaled tanhs of halved numbers."""
     rows, (batch, hidden) = rows_of(x), h0.shape
-    total, d, two = rows.shape[0], x.dtype, 2 * hidden
-    gates = xp.matmul(rows, w_ih.T)
+    total, d = rows.shape[0], x.dtype
+    # (3, rows, H): what belongs to one gate lies together
+    gates = xp.matmul(rows, _by_gate(w_ih).swapaxes(1, 2))
     if b_ih is not None:
-        gates += b_ih
+        bias = _by_gate(b_hh)
+        gates += _by_gate(b_ih)[:, None]
+        gates[:2] += bias[:2, None]
     memory, y = xp.empty((total, hidden), d), xp.empty((total, hidden), d)
-    h, share, scratch = h0.copy(), xp.empty((batch, 3 * hidden), d), xp.empty((batch, hidden), d)
-    recurrent = w_hh.T
+    h, share, scratch = h0.copy(), xp.empty((3, batch, hidden), d), xp.empty((batch, hidden), d)
+    recurrent = xp.ascontiguousarray(_by_gate(w_hh).swapaxes(1, 2))
     for start, stop, n in steps(x.shape, sizes, reverse):
-        k, yt, m = gates[start:stop], y[start:stop], memory[start:stop]
-        s = xp.matmul(h[:n], recurrent, out=share[:n])
-        if b_hh is not None:
-            s += b_hh
-        rz, new = k[:, :two], k[:, two:]
-        rz += s[:, :two]
-        rz *= 0.5
-        xp.tanh(rz, out=rz)
-        rz *= 0.5
-        rz += 0.5
-        m[...] = s[:, two:]
-        new += xp.multiply(rz[:, :hidden], m, out=scratch[:n])
+        sigmoids, new, yt, m = gates[:2, start:stop], gates[2, start:stop], y[start:stop], memory[start:stop]
+        s = xp.matmul(h[:n], recurrent, out=share[:, :n])
+        sigmoids += s[:2]
+        xp.tanh(sigmoids, out=sigmoids)
+        sigmoids *= 0.5
+        sigmoids += 0.5
+        if b_hh is None:
+            m[...] = s[2]
+        else:
+            xp.add(s[2], bias[2], out=m)
+        new += xp.multiply(sigmoids[0], m, out=scratch[:n])
         xp.tanh(new, out=new)
         xp.subtract(h[:n], new, out=yt)
-        yt *= rz[:, hidden:]
+        yt *= sigmoids[1]
         yt += new
         if n == batch:
             h = yt
@@ -56,7 +65,7 @@ def _gru_kernel(
 def _gru_infer(x: Any, h0: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, sizes: Sizes, reverse: bool) -> list:
     hidden, d = h0.shape[-1], x.dtype
     y, rows, batch = sequence_infer(x, hidden, sizes)
-    return [(y, d), ((batch, hidden), d), ((rows, 3 * hidden), d), ((rows, hidden), d)]
+    return [(y, d), ((batch, hidden), d), ((3, rows, hidden), d), ((rows, hidden), d)]
 
 
 def _gru_backward_kernel(
@@ -67,31 +76,30 @@ def _gru_backward_kernel(
     total = rows.shape[0]
     y = y.reshape(total, hidden)
     gy = None if gy is None else gy if sizes is not None else gy.reshape(total, hidden)
-    r, z, new = [gates[:, k * hidden : (k + 1) * hidden] for k in range(3)]
+    r, z, new = gates
     before = previous_states(xp, y, h0, shape, sizes, reverse)
     # what dh is multiplied by in each gate; r's share goes through n
     to_new = (1 - z) * (1 - new * new)
-    factors = xp.empty((total, 3, hidden), d)
-    xp.multiply(to_new * memory, r * (1 - r), out=factors[:, 0])
-    xp.multiply(before - new, z * (1 - z), out=factors[:, 1])
-    xp.multiply(to_new, r, out=factors[:, 2])  # of the recurrent product; the input's share is without r
+    dr = xp.empty((3, total, hidden), d)
+    xp.multiply(to_new * memory, r * (1 - r), out=dr[0])
+    xp.multiply(before - new, z * (1 - z), out=dr[1])
+    xp.multiply(to_new, r, out=dr[2])  # of the recurrent product; the input's share is without r
     dh = xp.zeros(h0.shape, d) if gh is None else gh.copy()
-    kept, to_input = xp.empty((batch, hidden), d), to_new
+    recurrent, share, kept = w_hh.reshape(3, hidden, hidden), xp.empty((3, batch, hidden), d), xp.empty((batch, hidden), d)
     for start, stop, n in steps(shape, sizes, not reverse):
-        k, dhn = factors[start:stop], dh[:n]
+        k, dhn, direct = dr[:, start:stop], dh[:n], to_new[start:stop]
         if gy is not None:
             dhn += gy[start:stop]
-        k *= dhn[:, None]
-        to_input[start:stop] *= dhn
+        k *= dhn
+        direct *= dhn
         xp.multiply(dhn, z[start:stop], out=kept[:n])
-        xp.matmul(k.reshape(n, 3 * hidden), w_hh, out=dhn)
+        xp.add.reduce(xp.matmul(k, recurrent, out=share[:, :n]), 0, out=dhn)
         dhn += kept[:n]
-    dr = factors.reshape(total, 3 * hidden)
-    g_hh, b_hh = xp.matmul(dr.T, before), dr.sum(0)
-    di = dr.copy()
-    di[:, 2 * hidden :] = to_input
-    gx = xp.matmul(di, w_ih).reshape(shape) if need_x else None
-    return gx, dh, xp.matmul(di.T, rows), g_hh, di.sum(0), b_hh
+    g_hh, b_hh = xp.matmul(dr.swapaxes(1, 2), before).reshape(w_hh.shape), dr.sum(1).reshape(-1)
+    di = dr
+    di[2] = to_new
+    gx = xp.add.reduce(xp.matmul(di, w_ih.reshape(3, hidden, -1)), 0).reshape(shape) if need_x else None
+    return gx, dh, xp.matmul(di.swapaxes(1, 2), rows).reshape(w_ih.shape), g_hh, di.sum(1).reshape(-1), b_hh
 
 
 def _gru_backward_infer(x: Any, h0: Any, w_ih: Any, w_hh: Any, *rest: Any) -> list:
@@ -152,7 +160,7 @@ def _rnn_kernel(
     y = xp.matmul(rows, w_ih.T)
     if b_ih is not None:
         y += b_ih + b_hh
-    h, share, recurrent = h0.copy(), xp.empty((batch, hidden), x.dtype), w_hh.T
+    h, share, recurrent = h0.copy(), xp.empty((batch, hidden), x.dtype), xp.ascontiguousarray(w_hh.T)
     zero = x.dtype.type(0)
     for start, stop, n in steps(x.shape, sizes, reverse):
         yt = y[start:stop]

@@ -1,7 +1,7 @@
 """One layer of LSTM (https://doi.org/10.1162/neco.1997.9.8.1735) over a sequence, in one direction.
 
-The gates of all steps get their input's share in one product. The gates i, f, o of each step are sigmoids, which are
-scaled hyperbolic tangents: halving their weights beforehand leaves one tanh for all four gates. The gradient scales
+The gates of all steps get their input's share in one product. Three of the four gates are sigmoids, which are scaled
+hyperbolic tangents: halving their weights beforehand leaves one tanh for all four. The gradient scales
 with factors that are computed for all steps at once, so that a step back is a few products.
 """
 
@@ -16,51 +16,43 @@ from .recurrent import Sizes, is_recorded, previous_states, rows_of, run_by_step
 from .unary import sigmoid, tanh
 
 
-def _scale_and_shift(xp: Any, hidden: int, dtype: Any) -> tuple[Any, Any]:
-    """What makes sigmoids of tanhs: 0.5 and 0.5 for the gates i, f, o, and 1 and 0 for g."""
-    scale, shift = xp.full(4 * hidden, 0.5, dtype), xp.full(4 * hidden, 0.5, dtype)
-    scale[2 * hidden : 3 * hidden] = 1
-    shift[2 * hidden : 3 * hidden] = 0
-    return scale, shift
+_ORDER = [0, 1, 3, 2]  # PyTorch's gates are i, f, g, o; here the sigmoids come first: i, f, o, g
+
+
+def _by_gate(xp: Any, weight: Any) -> Any:
+    """Rows of a weight or bias by gate, (4, H, *), those of sigmoids halved."""
+    parts = weight.reshape(4, weight.shape[0] // 4, *weight.shape[1:])[xp.asarray(_ORDER)]
+    parts[:3] *= 0.5
+    return parts
 
 
 def _kernel(
-    xp: Any,
-    x: Any,
-    h0: Any,
-    c0: Any,
-    w_ih: Any,
-    w_hh: Any,
-    b_ih: Any,
-    b_hh: Any,
-    w_hr: Any,
-    sizes: Sizes,
-    reverse: bool,
+    xp: Any, x: Any, h0: Any, c0: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, w_hr: Any, sizes: Sizes, reverse: bool
 ) -> tuple:
-    rows, hidden = rows_of(x), c0.shape[-1]
-    total, batch = rows.shape[0], c0.shape[0]
-    scale, shift = _scale_and_shift(xp, hidden, x.dtype)
-    gates = xp.matmul(rows, (w_ih * scale[:, None]).T)
+    rows, (batch, hidden) = rows_of(x), c0.shape
+    total, d = rows.shape[0], x.dtype
+    # (4, rows, H): what belongs to one gate lies together
+    gates = xp.matmul(rows, _by_gate(xp, w_ih).swapaxes(1, 2))
     if b_ih is not None:
-        gates += (b_ih + b_hh) * scale
-    recurrent = (w_hh * scale[:, None]).T
-    cells, squashed = xp.empty((total, hidden), x.dtype), xp.empty((total, hidden), x.dtype)
-    y = xp.empty((total, h0.shape[-1]), x.dtype)
+        gates += _by_gate(xp, b_ih + b_hh)[:, None]
+    recurrent = xp.ascontiguousarray(_by_gate(xp, w_hh).swapaxes(1, 2))
+    cells, squashed, y = xp.empty((total, hidden), d), xp.empty((total, hidden), d), xp.empty((total, h0.shape[-1]), d)
     h, c = h0.copy(), c0.copy()
-    share, fresh = xp.empty((batch, 4 * hidden), x.dtype), xp.empty((batch, hidden), x.dtype)
+    share, fresh = xp.empty((4, batch, hidden), d), xp.empty((batch, hidden), d)
     for start, stop, n in steps(x.shape, sizes, reverse):
-        z, ct, s, yt = gates[start:stop], cells[start:stop], squashed[start:stop], y[start:stop]
-        z += xp.matmul(h[:n], recurrent, out=share[:n])
+        z, ct, s, yt = gates[:, start:stop], cells[start:stop], squashed[start:stop], y[start:stop]
+        z += xp.matmul(h[:n], recurrent, out=share[:, :n])
         xp.tanh(z, out=z)
-        z *= scale
-        z += shift
-        xp.multiply(z[:, hidden : 2 * hidden], c[:n], out=ct)
-        ct += xp.multiply(z[:, :hidden], z[:, 2 * hidden : 3 * hidden], out=fresh[:n])
+        sigmoids = z[:3]
+        sigmoids *= 0.5
+        sigmoids += 0.5
+        xp.multiply(z[1], c[:n], out=ct)
+        ct += xp.multiply(z[0], z[3], out=fresh[:n])
         xp.tanh(ct, out=s)
         if w_hr is None:
-            xp.multiply(z[:, 3 * hidden :], s, out=yt)
+            xp.multiply(z[2], s, out=yt)
         else:
-            xp.matmul(xp.multiply(z[:, 3 * hidden :], s, out=fresh[:n]), w_hr.T, out=yt)
+            xp.matmul(xp.multiply(z[2], s, out=fresh[:n]), w_hr.T, out=yt)
         if n == batch:
             h, c = yt, ct
         else:
@@ -75,7 +67,7 @@ def _infer(
 ) -> list:
     hidden, d = c0.shape[-1], x.dtype
     y, rows, batch = sequence_infer(x, h0.shape[-1], sizes)
-    wide, narrow = (rows, 4 * hidden), (rows, hidden)
+    wide, narrow = (4, rows, hidden), (rows, hidden)
     return [(y, d), ((batch, h0.shape[-1]), d), ((batch, hidden), d), (wide, d), (narrow, d), (narrow, d)]
 
 
@@ -87,24 +79,25 @@ def _backward_kernel(
     shape = x.shape
     y = y.reshape(rows.shape[0], -1)
     gy = None if gy is None else gy if sizes is not None else gy.reshape(rows.shape[0], -1)
-    i, f, g, o = [gates[:, k * hidden : (k + 1) * hidden] for k in range(4)]
-    # what dc (for i, f, g) and dh (for o) are multiplied by, in each gate
-    factors = xp.empty((rows.shape[0], 4, hidden), d)
-    sigmoids = gates * (1 - gates)
-    xp.multiply(g, sigmoids[:, :hidden], out=factors[:, 0])
-    before = previous_states(xp, cells, c0, shape, sizes, reverse)
-    xp.multiply(before, sigmoids[:, hidden : 2 * hidden], out=factors[:, 1])
-    xp.multiply(i, 1 - g * g, out=factors[:, 2])
-    xp.multiply(squashed, sigmoids[:, 3 * hidden :], out=factors[:, 3])
+    i, f, o, g = gates
+    # what dc (for i, f, g) and dh (for o) are multiplied by, in each gate; in the end the gradients of the gates
+    dz = xp.empty((4, rows.shape[0], hidden), d)
+    slopes = 1 - gates[:3]
+    slopes *= gates[:3]
+    xp.multiply(g, slopes[0], out=dz[0])
+    xp.multiply(previous_states(xp, cells, c0, shape, sizes, reverse), slopes[1], out=dz[1])
+    xp.multiply(squashed, slopes[2], out=dz[3])
+    xp.multiply(i, 1 - g * g, out=dz[2])
     through_cell = o * (1 - squashed * squashed)
     dh = xp.zeros(h0.shape, d) if gh is None else gh.copy()
     dc = xp.zeros(c0.shape, d) if gc is None else gc.copy()
     if w_hr is not None:
         outputs = o * squashed
         projected = xp.empty_like(y)
+    recurrent, share = w_hh.reshape(4, hidden, -1), xp.empty((4, *h0.shape), d)
     scratch = xp.empty((batch, hidden), d)
     for start, stop, n in steps(shape, sizes, not reverse):
-        k, dhn, dcn = factors[start:stop], dh[:n], dc[:n]
+        k, dhn, dcn = dz[:, start:stop], dh[:n], dc[:n]
         if gy is not None:
             dhn += gy[start:stop]
         if w_hr is None:
@@ -113,15 +106,16 @@ def _backward_kernel(
             projected[start:stop] = dhn
             dm = xp.matmul(dhn, w_hr)
         dcn += xp.multiply(dm, through_cell[start:stop], out=scratch[:n])
-        k[:, :3] *= dcn[:, None]
-        k[:, 3] *= dm
+        by_cell, by_state = k[:3], k[3]
+        by_cell *= dcn
+        by_state *= dm
         dcn *= f[start:stop]
-        xp.matmul(k.reshape(n, 4 * hidden), w_hh, out=dhn)
-    dz = factors.reshape(rows.shape[0], 4 * hidden)
-    gx = xp.matmul(dz, w_ih).reshape(shape) if need_x else None
-    g_ih = xp.matmul(dz.T, rows)
-    g_hh = xp.matmul(dz.T, previous_states(xp, y, h0, shape, sizes, reverse))
-    return gx, dh, dc, g_ih, g_hh, dz.sum(0), None if w_hr is None else xp.matmul(projected.T, outputs)
+        xp.add.reduce(xp.matmul(k, recurrent, out=share[:, :n]), 0, out=dhn)
+    gx = xp.add.reduce(xp.matmul(dz, w_ih.reshape(4, hidden, -1)), 0).reshape(shape) if need_x else None
+    columns = dz.swapaxes(1, 2)
+    g_ih = xp.matmul(columns, rows).reshape(w_ih.shape)
+    g_hh = xp.matmul(columns, previous_states(xp, y, h0, shape, sizes, reverse)).reshape(w_hh.shape)
+    return gx, dh, dc, g_ih, g_hh, dz.sum(1).reshape(-1), None if w_hr is None else xp.matmul(projected.T, outputs)
 
 
 def _backward_infer(x: Any, h0: Any, c0: Any, w_ih: Any, w_hh: Any, w_hr: Any, *rest: Any) -> list:

@@ -246,6 +246,11 @@ method(inverse, "inverse")
 
 
 def _hermitian(self: Tensor) -> Tensor:
+    """The conjugate transpose of a matrix.
+
+    Raises:
+        RuntimeError: the tensor has neither two dimensions nor none.
+    """
     if len(self._data.shape) not in (0, 2):
         raise RuntimeError(
             f"tensor.H is only supported on matrices (2-D tensors). Got {len(self._data.shape)}-D tensor."

@@ -342,10 +342,16 @@ method(transpose, "swapaxes", "swapdims")
 
 
 def _transposed(self: Tensor) -> Tensor:
+    """The view with all dimensions in the reverse order."""
     return permute_dims(self, tuple(range(len(self._data.shape)))[::-1])
 
 
 def _matrix_transposed(self: Tensor) -> Tensor:
+    """The view with the last two dimensions exchanged.
+
+    Raises:
+        RuntimeError: the tensor has fewer than two dimensions.
+    """
     if len(self._data.shape) < 2:
         raise RuntimeError(
             f"tensor.mT is only supported on matrices or batches of matrices. Got {len(self._data.shape)}-D tensor."

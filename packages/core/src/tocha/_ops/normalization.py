@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core import dtypes
+from .._core import arrays, dtypes
 from .._core.broadcast import operators
 from .._core.grad_mode import no_grad
 from .._core.templates import expected_tensor, scalar_type_name
 from .._core.tensor import Tensor
+from .._core.views import bump_version
 from .batch_norm import batch_norm_inference, batch_norm_train
 from .dims import product
 from .group_norm import group_norm_op
@@ -75,13 +76,25 @@ def batch_norm(
     return result
 
 
-@no_grad()
-def _update(running_mean: Any, running_var: Any, mean: Tensor, variance: Tensor, momentum: float, count: Any) -> None:
+def _update(
+    running_mean: Any, running_var: Any, mean: Tensor, variance: Tensor, momentum: float, count: Any
+) -> None:
     if running_mean is not None:
-        running_mean.mul_(1 - momentum).add_(mean * momentum)
+        _move(running_mean, mean, momentum, momentum)
     if running_var is not None:
-        unbiased = momentum * count / (count - 1) if count != 1 else float("nan")
-        running_var.mul_(1 - momentum).add_(variance * unbiased)
+        _move(running_var, variance, momentum, momentum * count / (count - 1) if count != 1 else float("nan"))
+
+
+def _move(running: Tensor, new: Tensor, momentum: float, share: float) -> None:
+    """``running = (1 - momentum) running + share new``, in place and unrecorded."""
+    raw, found = running._data, new._data
+    if arrays.for_array(raw) is None:
+        with no_grad():
+            running.mul_(1 - momentum).add_(new * share)
+        return
+    raw *= 1 - momentum
+    raw += (found * share).astype(raw.dtype, copy=False)
+    bump_version(running)
 
 
 def instance_norm(

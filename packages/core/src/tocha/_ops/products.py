@@ -71,6 +71,8 @@ ger = outer
 
 def _combined(input: Tensor, result: Tensor, beta: Any, alpha: Any) -> Tensor:
     """``beta * input + alpha * result``; ``beta`` 0 ignores even NaN in ``input``."""
+    if result._data.dtype.kind in "biu":  # PyTorch casts the numbers to the tensors' dtype
+        alpha, beta = int(alpha), int(beta)
     if alpha != 1:
         result = result * alpha
     if beta == 0:

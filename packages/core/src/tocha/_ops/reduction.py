@@ -313,10 +313,11 @@ def logsumexp(input: Any, dim: Any = None, keepdim: bool = False, *, out: Any = 
     if input._data.dtype.kind in "biu":
         input = operators["cast"](input, dtypes.default_np())
     dims = wrap_dims(dim, len(input._data.shape))
-    if input._data.dtype.kind == "c" or (type(input._data.size) is int and input._data.size == 0):
+    if type(input._data.size) is int and input._data.size == 0:
         result = log(sum_dims(exp(input), dims, keepdim))
         return result if out is None else store(out, result)
-    top = amax(input.detach(), () if dims is None else dims, keepdim=True)
+    size = input.detach()
+    top = amax(size.real if input._data.dtype.kind == "c" else size, () if dims is None else dims, keepdim=True)
     top = operators["where"](top.isfinite(), top, 0)
     total = log(sum_dims(exp(input - top), dims, True)) + top
     result = total if keepdim else operators["view"](total, reduced_shape(input._data.shape, dims, False))

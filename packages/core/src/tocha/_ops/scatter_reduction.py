@@ -22,8 +22,26 @@ def _kernel(xp: Any, x: Any, index: Any, src: Any, dim: int, kind: str, shape: t
     values = src.astype(out.dtype)
     if not x.ndim:
         out, index, values, dim = out.reshape(1), index.reshape(-1), values.reshape(-1), 0
-    getattr(xp, _UFUNCS[kind]).at(out, along(xp, index, dim), _window(xp, values, index))
+    full, values = along(xp, index, dim), _window(xp, values, index)
+    if kind == "prod" and xp is not np:
+        _multiply_at(xp, out, full, values)
+    else:
+        getattr(xp, _UFUNCS[kind]).at(out, full, values)
     return out.reshape(x.shape).astype(x.dtype)
+
+
+def _multiply_at(xp: Any, out: Any, full: tuple, values: Any) -> None:
+    """``multiply.at``, which CuPy lacks: the first factor of every place, then the second, and so on."""
+    numbers = xp.arange(out.size).reshape(out.shape)[full].reshape(-1)
+    order = xp.argsort(numbers)
+    places, factors = numbers[order], values.reshape(-1)[order]
+    starts = xp.searchsorted(places, places, "left")
+    turn = xp.arange(places.size) - starts
+    flat = out.reshape(-1)
+    for k in range(int(turn.max()) + 1 if places.size else 0):
+        chosen = turn == k
+        flat[places[chosen]] *= factors[chosen]
+    out[...] = flat.reshape(out.shape)
 
 
 def _rule(n: Any, g: Any) -> tuple:
@@ -46,17 +64,30 @@ def _rule(n: Any, g: Any) -> tuple:
 
 
 def _product_rule(n: Any, g: Any, x: Any, index: Any, src: Any, y: Any, dim: int, shape: tuple) -> tuple:
-    """Products of the others: division where nothing is zero, else the product without the one zero."""
+    """Products of the others: division where nothing is zero.
+
+    A zero among the factors is kept as a sum of the zeros, whose value is 0 and whose derivative is 1, so that second
+    derivatives through it are right: the product of the others is that sum times the other factors.
+    """
     from .selection import pad_to
 
+    window = tuple(index.shape)
     zero_x, zero_src = mask_as(x == 0, x), mask_as(src == 0, src)
-    zeros = scatter_add_op(zero_x, index, zero_src, dim, tuple(index.shape))
+    zeros = scatter_add_op(zero_x, index, zero_src, dim, window)
+    null = scatter_add_op(x * zero_x, index, src * zero_src, dim, window)
     x1, src1 = where(x == 0, ones_as(x), x), where(src == 0, ones_as(src), src)
-    rest = reduce_op(x1, index, src1, dim, "prod", tuple(index.shape))
-    others = where(zeros - zero_x > 0, zeros_as(rest), where(x == 0, rest, rest / x1))
-    rest_src, zeros_src = gather_dim(rest, index, dim), gather_dim(zeros, index, dim)
-    others_src = where(zeros_src - zero_src > 0, zeros_as(rest_src), where(src == 0, rest_src, rest_src / src1))
+    rest = reduce_op(x1, index, src1, dim, "prod", window)
+    others = _product_of_others(x, x1, rest, zeros, null)
+    others_src = _product_of_others(src, src1, *[gather_dim(t, index, dim) for t in (rest, zeros, null)])
     return g * others, None, pad_to(gather_dim(g, index, dim) * others_src, shape)
+
+
+def _product_of_others(x: Any, x1: Any, rest: Any, zeros: Any, null: Any) -> Any:
+    """For each factor ``x`` (``x1`` with 1 for 0): ``rest`` is the product of what is not zero, ``null`` the sum of the rest."""
+    nothing = zeros_as(rest)
+    of_zero = where(zeros == 1, rest, where(zeros == 2, (null - x) * rest, nothing))
+    of_other = where(zeros == 0, rest, where(zeros == 1, null * rest, nothing)) / x1
+    return where(x == 0, of_zero, of_other)
 
 
 reduce_op = operator(

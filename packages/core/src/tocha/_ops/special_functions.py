@@ -39,7 +39,10 @@ __all__ = [
 def scipy_function(xp: Any, name: str) -> Any:
     """A function of ``scipy.special``, or of cupyx for CuPy's arrays."""
     module = "scipy.special" if xp is np else "cupyx.scipy.special"
-    return getattr(importlib.import_module(module), name)
+    found = getattr(importlib.import_module(module), name, None)
+    if found is None:
+        raise NotImplementedError(f"{module} has no {name!r}: move the tensor to the CPU for this function")
+    return found
 
 
 def from_scipy(name: str) -> Any:

@@ -47,7 +47,13 @@ log1p = unary("log1p", "log1p", lambda g, x: g / (x + 1), "x")
 sqrt = unary("sqrt", "sqrt", lambda g, y: g / (y * 2), "y")
 rsqrt = unary("rsqrt", half_as_float(lambda xp, x: 1 / xp.sqrt(x)), lambda g, y: g * (y * y * y) * -0.5, "y")
 reciprocal = unary("reciprocal", half_as_float(lambda xp, x: 1 / x), lambda g, y: -g * (y * y), "y")
-square = unary("square", "square", lambda g, x: g * (x * 2), "x", floating=False)
+
+
+def _square_kernel(xp: Any, x: Any) -> Any:
+    return xp.square(x.astype("int64") if x.dtype.kind == "b" else x)
+
+
+square = unary("square", _square_kernel, lambda g, x: g * (x * 2), "x", floating=False)
 
 # ---------------------------------------------------------------- trigonometry
 

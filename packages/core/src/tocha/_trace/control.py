@@ -112,7 +112,8 @@ def _symbols(tracer: Tracer) -> tuple:
     from .polynomial import Polynomial
 
     environment = tracer.graph.environment
-    return tuple([(name, SymInt(Polynomial.unknown(name), environment)) for name, s in environment.symbols.items() if s.hint is not None])
+    known = [name for name, symbol in environment.symbols.items() if symbol.hint is not None]
+    return tuple([(name, SymInt(Polynomial.unknown(name), environment)) for name in known])
 
 
 def _specs(values: Sequence[Value]) -> list[tuple]:
@@ -192,10 +193,11 @@ def _while_kernel(xp: Any, xs: tuple, test: Graph, body: Graph, count: int, symb
     return carried
 
 
-while_op = Op(
-    "while_loop", _while_kernel, None, lambda xs, test, body, count, symbols: [(x.shape, x.dtype) for x in xs[:count]],
-    arity=None, outputs=0,
-)  # fmt: skip
+def _while_infer(xs: tuple, test: Graph, body: Graph, count: int, symbols: tuple) -> list:
+    return [(x.shape, x.dtype) for x in xs[:count]]
+
+
+while_op = Op("while_loop", _while_kernel, None, _while_infer, arity=None, outputs=0)
 
 # ---------------------------------------------------------------- scan
 

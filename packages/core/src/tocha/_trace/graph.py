@@ -41,6 +41,7 @@ class Value:
 
     @property
     def name(self) -> str:
+        """The name in the printed graph: what ``rename`` gave, else ``v`` and the number."""
         return self._name or f"v{self.number}"
 
     def rename(self, name: str) -> None:
@@ -80,6 +81,7 @@ class Node:
 
     @property
     def name(self) -> str:
+        """The operator's name."""
         return str(getattr(self.op, "name", None) or getattr(self.op, "__name__", None) or self.op)
 
     @property

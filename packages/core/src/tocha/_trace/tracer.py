@@ -30,6 +30,7 @@ class TracingError(RuntimeError):
 
     @classmethod
     def for_value(cls, raw: Any, what: str) -> TracingError:
+        """The error of a use of values that are not known while tracing; ``what`` needed them."""
         return cls(
             f"{source_line()}: {what} needs the values of a tensor, which are not known while tracing. A branch or "
             "loop on a tensor's values cannot be recorded: use tocha.where for elementwise choices"
@@ -48,12 +49,14 @@ class Traced(Abstract):
 
     @property
     def device(self) -> device:
+        """The CPU: that is where models are traced."""
         return CPU
 
     def __bool__(self) -> bool:
         raise TracingError.for_value(self, "a branch (bool())")
 
     def copy(self) -> Traced:
+        """The value itself: nothing writes to it."""
         return self
 
     def __repr__(self) -> str:
@@ -199,7 +202,7 @@ def _traced_kernel(op: Op) -> Callable:
 
 
 def _tracer_of(args: Any) -> Tracer:
-    """The innermost tracer of the traced values among some arguments."""
+    """The tracer of the traced values among some arguments: the innermost, or the one in charge inside of a branch."""
     found: Tracer | None = None
     for a in args:
         for b in a if type(a) is tuple else (a,):
@@ -207,7 +210,8 @@ def _tracer_of(args: Any) -> Tracer:
                 found = b.tracer
     if found is None:
         raise TypeError("no traced value among the arguments")
-    return found
+    active = tracing.active
+    return active if active is not None and active.depth > found.depth else found
 
 
 ABSTRACT[Traced] = _traced_kernel

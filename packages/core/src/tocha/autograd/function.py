@@ -186,10 +186,18 @@ class Function:
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the result; written by the subclass.
+
+        ``forward(ctx, *args)``, or ``forward(*args)`` where ``setup_context`` is written as well.
+        """
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """Gradients of the inputs, given those of the outputs; written by the subclass.
+
+        One for each argument of ``forward``, None where there is none.
+        """
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
             "backward mode AD."
@@ -197,12 +205,14 @@ class Function:
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """Tangents of the outputs, given those of the inputs, for forward mode; written by the subclass."""
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         )
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
+        """Keep in ``ctx`` what ``backward`` needs; written by the subclass whose ``forward`` takes no ``ctx``."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @classmethod

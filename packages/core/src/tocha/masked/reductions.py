@@ -168,11 +168,9 @@ def _spread(
     centred = x - average
     squares = centred * centred.conj() if x._data.dtype.kind == "c" else centred * centred
     total = sum(squares, dim, keepdim=keepdim, mask=mask)
-    if x._data.dtype.kind == "c":
-        total = total.real
     count = _counts(x, m, dim, keepdim)
     divisor = where(count - less > 0, count - less, 0)
-    result = total / divisor
+    result = (total / divisor).to(x.dtype)
     return result.sqrt() if root else result
 
 

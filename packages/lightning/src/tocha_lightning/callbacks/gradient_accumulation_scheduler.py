@@ -60,6 +60,13 @@ class GradientAccumulationScheduler(Callback):
                 " Either remove `accumulate_grad_batches` from the Trainer or remove the callback."
             )
 
+        # a run that is resumed within an epoch does not come to its start
+        trainer.accumulate_grad_batches = self.get_accumulate_grad_batches(trainer.current_epoch)
+
+    def on_train_end(self, trainer: Any, pl_module: Any) -> None:
+        """Leave the Trainer as it was."""
+        trainer.accumulate_grad_batches = 1
+
     def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
         """Set the number of this epoch."""
         trainer.accumulate_grad_batches = self.get_accumulate_grad_batches(trainer.current_epoch)

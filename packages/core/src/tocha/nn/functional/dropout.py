@@ -27,7 +27,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
         >>> import tocha
         >>> _ = tocha.manual_seed(0)
         >>> tocha.nn.functional.dropout(tocha.ones(4), 0.5)
-        tensor([2., 0., 2., 0.])
+        tensor([0., 0., 2., 0.])
     """
     if p < 0.0 or p > 1.0:
         _check(p)

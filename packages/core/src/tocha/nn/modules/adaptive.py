@@ -38,8 +38,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         ValueError: ``cutoffs`` are not unique, increasing and between 1 and n_classes - 1.
 
     >>> import tocha
-    >>> layer = tocha.nn.AdaptiveLogSoftmaxWithLoss(8, 20, cutoffs=[5, 10])
-    >>> output, loss = layer(tocha.randn(3, 8), tocha.tensor([1, 7, 15]))
+    >>> layer = tocha.nn.AdaptiveLogSoftmaxWithLoss(16, 20, cutoffs=[5, 10])
+    >>> output, loss = layer(tocha.randn(3, 16), tocha.tensor([1, 7, 15]))
     >>> output.shape, loss.shape
     (tocha.Size([3]), tocha.Size([]))
     """

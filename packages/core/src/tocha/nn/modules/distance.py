@@ -15,7 +15,7 @@ class PairwiseDistance(Module):
 
     >>> import tocha
     >>> tocha.nn.PairwiseDistance()(tocha.zeros(1, 2), tocha.tensor([[3.0, 4.0]]))
-    tensor([5.])
+    tensor([5.0000])
     """
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:

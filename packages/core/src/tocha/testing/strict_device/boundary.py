@@ -80,5 +80,7 @@ def check_bound(name: str, bound: inspect.BoundArguments) -> None:
         if parameter not in _ARRAYS or isinstance(value, ndarray) or value is None:
             continue
         number = isinstance(value, bool | int | float | complex | np.generic)
+        if number and name == "where":  # a ufunc behind a function: its choices may be numbers
+            continue
         if isinstance(value, list | tuple) or (number and parameter not in _NUMBERS_TOO):
             raise TypeError(f"cupy.{name}: expected {parameter!r} to be a cupy.ndarray, got {type(value).__name__}")
