@@ -40,11 +40,16 @@ def sources(package):
 def repository_files():
     """The files that belong to the repository, wherever it was copied from."""
     written = {"dist", "build", "runs", "data", "site", "__pycache__"}
+
+    def ours(folder):  # hidden folders are caches of tools, at the top and inside of packages
+        return folder not in written and (folder == ".ci" or not folder.startswith("."))
+
     for folder in sorted(ROOT.iterdir()):
         if folder.is_file():
             yield folder
-        elif folder.name not in written and (folder.name == ".ci" or not folder.name.startswith(".")):
-            yield from (p for p in sorted(folder.rglob("*")) if p.is_file() and not written & set(p.parts[:-1]))
+        elif ours(folder.name):
+            yield from (p for p in sorted(folder.rglob("*"))
+                        if p.is_file() and all(map(ours, p.relative_to(ROOT).parts[:-1])))
 
 
 def project(package):

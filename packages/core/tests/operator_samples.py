@@ -198,3 +198,7 @@ SAMPLES: list[Sample] = [
     Sample("svdvals", lambda x: linalg.svdvals(x), ((3, 2),)),
     Sample("rfft", lambda x: tocha.view_as_real(tocha.fft.rfft(x)), ((2, 5),)),
 ]  # fmt: skip
+
+from image_samples import IMAGES  # noqa: E402
+
+SAMPLES += IMAGES

@@ -11,7 +11,14 @@ import pytest
 
 import tocha
 from tocha import nn
-from tocha.utils.checkpoint import CheckpointError, checkpoint, checkpoint_sequential, detach_variable, get_device_states, set_checkpoint_early_stop
+from tocha.utils.checkpoint import (
+    CheckpointError,
+    checkpoint,
+    checkpoint_sequential,
+    detach_variable,
+    get_device_states,
+    set_checkpoint_early_stop,
+)
 
 
 def network() -> nn.Sequential:
@@ -112,7 +119,7 @@ def test_memory_of_intermediate_values_is_freed() -> None:
     plain = held(deep)
     assert plain > 20 * 80_000
     for reentrant in (True, False):
-        assert held(lambda x: checkpoint(deep, x, use_reentrant=reentrant)) < 3 * 80_000
+        assert held(lambda x, reentrant=reentrant: checkpoint(deep, x, use_reentrant=reentrant)) < 3 * 80_000
 
 
 @pytest.mark.parametrize("debug", [False, True])
@@ -129,7 +136,10 @@ def test_a_different_recomputation_is_an_error(debug: bool) -> None:
         return f
 
     x = tocha.ones(3, requires_grad=True)
-    for change, message in (("number", "A different number of tensors was saved"), ("shape", "have different metadata")):
+    for change, message in (
+        ("number", "A different number of tensors was saved"),
+        ("shape", "have different metadata"),
+    ):
         y = checkpoint(unstable(change), x, use_reentrant=False, debug=debug).sum()
         with pytest.raises(CheckpointError, match=message) as error:
             y.backward()

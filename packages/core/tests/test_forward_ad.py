@@ -165,8 +165,10 @@ FUNCTIONAL_ERRORS: list[tuple[Callable, type, str]] = [
     (lambda: AF.jvp(lambda x: x, (tocha.ones(2), 3)), TypeError, "value at index 1"),
     (lambda: AF.hessian(lambda x: x, tocha.ones(2)), RuntimeError, "should contain a single element"),
     (lambda: AF.hessian(lambda x: (x, x), tocha.ones(1)), RuntimeError, "should return a single Tensor"),
-    (lambda: AF.jacobian(lambda x: tocha.ones(1), tocha.ones(2), strict=True), RuntimeError, "does not require gradients"),
-    (lambda: AF.jacobian(lambda x, y: x, (tocha.ones(2), tocha.ones(2)), strict=True), RuntimeError, "independent of input 1"),
+    (lambda: AF.jacobian(lambda x: tocha.ones(1), tocha.ones(2), strict=True), RuntimeError,
+     "does not require gradients"),
+    (lambda: AF.jacobian(lambda x, y: x, (tocha.ones(2), tocha.ones(2)), strict=True), RuntimeError,
+     "independent of input 1"),
     (lambda: AF.hessian(lambda x: x.sum(), tocha.ones(2), strict=True), RuntimeError, "independent of the input"),
     (lambda: AF.jacobian(lambda x: x, tocha.ones(2), strategy="forward-mode"), NotImplementedError, "vectorize=True"),
     (lambda: AF.jacobian(lambda x: x, tocha.ones(2), strategy="sideways"), AssertionError, "Expected strategy"),
@@ -188,7 +190,9 @@ def test_batched_cotangents() -> None:
     y, z = x * x, double(1.0).requires_grad_()
     (g,) = tocha.autograd.grad(y, x, tocha.eye(3, dtype=tocha.float64), is_grads_batched=True)
     np.testing.assert_allclose(g.numpy(), np.diag(2 * np.array(X)))
-    _, unused = tocha.autograd.grad(x * x, (x, z), double(np.ones((2, 3))), is_grads_batched=True, materialize_grads=True)
+    _, unused = tocha.autograd.grad(
+        x * x, (x, z), double(np.ones((2, 3))), is_grads_batched=True, materialize_grads=True
+    )
     assert unused.shape == (2,)
     with pytest.raises(RuntimeError, match="first dimension of each grad_output as the batch dimension"):
         tocha.autograd.grad(x * x, x, tocha.ones(2, 4, dtype=tocha.float64), is_grads_batched=True)
@@ -206,9 +210,9 @@ def test_nested_io_function() -> None:
             self.save_for_backward(pair)
             return [pair[0] * pair[1], pair[0]]
 
-        def backward_extended(self, grads: Any) -> Any:
+        def backward_extended(self, of_product: tocha.Tensor, of_same: tocha.Tensor) -> Any:
             ((a, b),) = self.saved_tensors
-            return (grads[0] * b + grads[1], grads[0] * a)
+            return (of_product * b + of_same, of_product * a)
 
     a, b = double(X).requires_grad_(), double(T).requires_grad_()
     product, same = Scale()((a, b))
@@ -221,7 +225,7 @@ def test_engine_switches_are_contexts_and_decorators() -> None:
         with switch(False):
             assert switch._state.get() is False
         assert switch._state.get() is True
-        assert switch(False)(lambda: switch._state.get())() is False and switch._state.get() is True
+        assert switch(False)(switch._state.get)() is False and switch._state.get() is True
 
 
 # ---------------------------------------------------------------- hooks on what is saved

@@ -42,7 +42,9 @@ def test_grad_and_its_derivatives() -> None:
 
 
 def test_grad_of_several_arguments_in_containers() -> None:
-    grads = func.grad(lambda p, y: (p["a"] * y).sum() + p["b"][0], argnums=(0, 1))({"a": double(X), "b": [double(1.0)]}, double(X))
+    grads = func.grad(lambda p, y: (p["a"] * y).sum() + p["b"][0], argnums=(0, 1))(
+        {"a": double(X), "b": [double(1.0)]}, double(X)
+    )
     assert grads[0]["a"].tolist() == X and grads[0]["b"][0].item() == 1 and grads[1].tolist() == X
     assert func.grad(lambda x, y: x * y, argnums=-1)(tocha.tensor(2.0), tocha.tensor(3.0)).item() == 2
 
@@ -179,12 +181,17 @@ def test_jvp_is_differentiable_in_primal_and_tangent() -> None:
 def test_vmap_over_dimensions_and_containers() -> None:
     a = tocha.arange(24.0).reshape(2, 3, 4)
     np.testing.assert_array_equal(func.vmap(tocha.sum, in_dims=1)(a).numpy(), a.numpy().sum((0, 2)))
-    np.testing.assert_array_equal(func.vmap(lambda x: x * 2, in_dims=1, out_dims=-1)(a).numpy(), 2 * a.numpy().transpose(0, 2, 1))
-    out = func.vmap(lambda d, y: {"s": d["a"] + d["b"][0], "y": y.sum()}, in_dims=({"a": 0, "b": None}, -1), out_dims={"s": 1, "y": 0})(
-        {"a": tocha.ones(3, 2), "b": [tocha.arange(2.0)]}, tocha.ones(4, 3)
+    np.testing.assert_array_equal(
+        func.vmap(lambda x: x * 2, in_dims=1, out_dims=-1)(a).numpy(), 2 * a.numpy().transpose(0, 2, 1)
     )
+    out = func.vmap(
+        lambda d, y: {"s": d["a"] + d["b"][0], "y": y.sum()},
+        in_dims=({"a": 0, "b": None}, -1), out_dims={"s": 1, "y": 0},
+    )({"a": tocha.ones(3, 2), "b": [tocha.arange(2.0)]}, tocha.ones(4, 3))
     assert out["s"].shape == (2, 3) and out["s"][:, 0].tolist() == [1, 2] and out["y"].tolist() == [4, 4, 4]
-    nested = tocha.vmap(tocha.vmap(lambda x, y: x * y, in_dims=(None, 0)), in_dims=(0, None))(tocha.arange(3.0), tocha.arange(2.0))
+    nested = tocha.vmap(tocha.vmap(lambda x, y: x * y, in_dims=(None, 0)), in_dims=(0, None))(
+        tocha.arange(3.0), tocha.arange(2.0)
+    )
     assert nested.tolist() == [[0, 0], [0, 1], [0, 2]]
 
 
@@ -244,7 +251,9 @@ def test_batch_norm_without_running_statistics() -> None:
     net = func.replace_all_batch_norm_modules_(tocha.nn.Sequential(tocha.nn.BatchNorm1d(2), tocha.nn.ReLU()))
     assert net[0].running_mean is None and not net[0].track_running_stats
     net.eval()
-    assert net(tocha.tensor([[0.0, 2.0], [2.0, 0.0]])).sum().item() == pytest.approx(2, abs=1e-4), "statistics of the batch in eval mode"
+    assert net(tocha.tensor([[0.0, 2.0], [2.0, 0.0]])).sum().item() == pytest.approx(2, abs=1e-4), (
+        "statistics of the batch in eval mode"
+    )
 
 
 def test_functionalize_keeps_results() -> None:
@@ -256,8 +265,9 @@ def test_functionalize_keeps_results() -> None:
 @pytest.mark.parametrize(
     ("pattern", "lengths", "shape"),
     [
-        ("a b c -> c b a", {}, (4, 3, 2)), ("a b c -> (a b) c", {}, (6, 4)), ("a b (c d) -> (d a) b c", {"d": 2}, (4, 3, 2)),
-        ("... c -> c ...", {}, (4, 2, 3)), ("a ... -> a (...)", {}, (2, 12)), ("a b c -> a 1 b c 1", {}, (2, 1, 3, 4, 1)),
+        ("a b c -> c b a", {}, (4, 3, 2)), ("a b c -> (a b) c", {}, (6, 4)),
+        ("a b (c d) -> (d a) b c", {"d": 2}, (4, 3, 2)), ("... c -> c ...", {}, (4, 2, 3)),
+        ("a ... -> a (...)", {}, (2, 12)), ("a b c -> a 1 b c 1", {}, (2, 1, 3, 4, 1)),
     ],
 )  # fmt: skip
 def test_rearrange(pattern: str, lengths: dict, shape: tuple) -> None:
@@ -271,8 +281,8 @@ def test_rearrange_values_and_errors() -> None:
     assert func.rearrange(x, "a b -> (b a)").tolist() == [0, 3, 1, 4, 2, 5]
     assert func.rearrange([x, x], "n a b -> a n b").shape == (2, 2, 3)
     for pattern, message in (
-        ("a b", "single '->'"), ("a b -> a", "only on one side"), ("a a -> a", "duplicate dimension 'a'"), ("(a b -> a b", "balanced"),
-        ("a 2 -> a 2", "number 1"),
+        ("a b", "single '->'"), ("a b -> a", "only on one side"), ("a a -> a", "duplicate dimension 'a'"),
+        ("(a b -> a b", "balanced"), ("a 2 -> a 2", "number 1"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=message):
             func.rearrange(x, pattern)
@@ -286,21 +296,26 @@ ERRORS: list[tuple[Callable, type, str]] = [
     (lambda: func.grad(lambda x: x)(tocha.ones(2)), RuntimeError, "to return a scalar Tensor, got tensor with 1 dims"),
     (lambda: func.grad(lambda x: 3)(tocha.ones(2)), RuntimeError, "to return a Tensor, got <class 'int'>"),
     (lambda: func.grad(lambda x: x)(3.0), ValueError, "Thing passed to transform API must be Tensor"),
-    (lambda: func.grad(lambda x: x.sum(), argnums=2)(tocha.ones(2)), RuntimeError, "Got argnum=2, but only 1 positional inputs"),
+    (lambda: func.grad(lambda x: x.sum(), argnums=2)(tocha.ones(2)), RuntimeError,
+     "Got argnum=2, but only 1 positional inputs"),
     (lambda: func.grad(lambda x: x.sum(), argnums=())(tocha.ones(2)), RuntimeError, "argnums must be non-empty"),
-    (lambda: func.grad(lambda x, y: x.sum(), argnums=(0, -2))(tocha.ones(2), tocha.ones(2)), RuntimeError, "must be unique"),
-    (lambda: func.grad(lambda x: x.sum(), has_aux=True)(tocha.ones(2)), RuntimeError, r"should be a tuple: \(output, aux\)"),
+    (lambda: func.grad(lambda x, y: x.sum(), argnums=(0, -2))(tocha.ones(2), tocha.ones(2)), RuntimeError,
+     "must be unique"),
+    (lambda: func.grad(lambda x: x.sum(), has_aux=True)(tocha.ones(2)), RuntimeError,
+     r"should be a tuple: \(output, aux\)"),
     (lambda: func.vjp(lambda x: x, tocha.ones(2))[1]((tocha.ones(2),)), RuntimeError, "pytree structure of cotangents"),
     (lambda: func.vjp(lambda x: x.argmax(), tocha.ones(2)), RuntimeError, "must be floating-point or complex"),
     (lambda: func.jvp(lambda x: x, tocha.ones(2), tocha.ones(2)), RuntimeError, "Expected primals to be a tuple"),
     (lambda: func.jvp(lambda x: x, (tocha.ones(2),), tocha.ones(2)), RuntimeError, "same python structure"),
     (lambda: func.jvp(lambda x: x, (tocha.ones(2),), (tocha.ones(3),)), RuntimeError, "different size"),
     (lambda: func.linearize(lambda x: x, tocha.ones(2))[1](tocha.ones(3)), RuntimeError, "doesn't match the shape"),
-    (lambda: func.jacrev(lambda x: x)(tocha.ones(2, dtype=tocha.complex64)), RuntimeError, "Expected all inputs to be real"),
+    (lambda: func.jacrev(lambda x: x)(tocha.ones(2, dtype=tocha.complex64)), RuntimeError,
+     "Expected all inputs to be real"),
     (lambda: func.jacrev(lambda x: x, chunk_size=0), ValueError, "greater than 0"),
     (lambda: func.vmap(lambda x: x)(), ValueError, "got no inputs"),
     (lambda: func.vmap(lambda x: x, in_dims=2)(tocha.ones(2)), ValueError, "dimensionality 1 so expected in_dim"),
-    (lambda: func.vmap(lambda x: x, in_dims=(0, 0))(tocha.ones(2)), ValueError, "not compatible with the structure of `inputs`"),
+    (lambda: func.vmap(lambda x: x, in_dims=(0, 0))(tocha.ones(2)), ValueError,
+     "not compatible with the structure of `inputs`"),
     (lambda: func.vmap(lambda x: x, in_dims=(None,))(tocha.ones(2)), ValueError, "at least one Tensor to vmap over"),
     (lambda: func.vmap(lambda x, y: x)(tocha.ones(2), tocha.ones(3)), ValueError, r"got sizes \[2, 3\]"),
     (lambda: func.vmap(lambda x: 3)(tocha.ones(2)), ValueError, "must only return Tensors"),
@@ -309,7 +324,8 @@ ERRORS: list[tuple[Callable, type, str]] = [
     (lambda: func.vmap(lambda x: x, randomness="x"), RuntimeError, "Only allowed values for randomness"),
     (lambda: func.functionalize(lambda x: x, remove="x"), RuntimeError, "received invalid argument for remove=x"),
     (lambda: func.stack_module_state([]), RuntimeError, "at least one model"),
-    (lambda: func.functional_call(tocha.nn.Linear(1, 1), ({"a": 1}, {"a": 1}), ()), ValueError, "appeared in multiple dictionaries"),
+    (lambda: func.functional_call(tocha.nn.Linear(1, 1), ({"a": 1}, {"a": 1}), ()), ValueError,
+     "appeared in multiple dictionaries"),
 ]  # fmt: skip
 
 

@@ -31,18 +31,26 @@ def traced(fn: Callable, *shapes: tuple) -> Tracer:
     with tracer.active():
         out = fn(*inputs)
     outs = out if isinstance(out, (tuple, list)) else (out,)
-    tracer.graph.outputs = [tracer.constant(o._data).value if type(o._data) is np.ndarray else o._data.value for o in outs]
+    tracer.graph.outputs = [
+        tracer.constant(o._data).value if type(o._data) is np.ndarray else o._data.value for o in outs
+    ]
     tracer.graph.validate()
     return tracer
 
 
-def check(fn: Callable, *shapes: tuple, sizes: tuple[dict, ...] = ({"n": 4, "seq": 6}, {"n": 2, "seq": 3}, {"n": 7, "seq": 11})) -> Tracer:
+def check(
+    fn: Callable,
+    *shapes: tuple, sizes: tuple[dict, ...] = ({"n": 4, "seq": 6}, {"n": 2, "seq": 3}, {"n": 7, "seq": 11}),
+) -> Tracer:
     """The graph replays what eager code computes, at several sizes, without a guard."""
     tracer = traced(fn, *shapes)
     assert not tracer.graph.environment.guards, str(tracer.graph.environment)
     for values in sizes:
         rng = np.random.default_rng(0)
-        arrays = [rng.standard_normal([values.get(s, s) if isinstance(s, str) else s for s in shape]).astype(FLOAT) for shape in shapes]
+        arrays = [
+            rng.standard_normal([values.get(s, s) if isinstance(s, str) else s for s in shape]).astype(FLOAT)
+            for shape in shapes
+        ]
         expected = fn(*[tocha.tensor(a) for a in arrays])
         results = tracer.graph.run(arrays)
         for e, r in zip(expected if isinstance(expected, (tuple, list)) else (expected,), results):
@@ -66,8 +74,10 @@ PROGRAMS = {
     "mean of all": (lambda x: x.mean() + x.var(1).sum(), [("n", "seq")]),
     "expand a constant": (lambda x: tocha.ones(1, 3).expand(x.shape[0], 3) + x, [("n", 3)]),
     "arange": (lambda x: tocha.arange(x.shape[1]) + x, [("n", "seq")]),
-    "causal mask": (lambda x: tocha.ones(x.shape[1], x.shape[1]).tril().masked_fill(tocha.eye(x.shape[1]) > 0, 2.0), [("n", "seq")]),
-    "slices": (lambda x: x[1:, :-1] * x[:-1, 1:], [("n", "seq")]),
+    "causal mask": (
+        lambda x: tocha.ones(x.shape[1], x.shape[1]).tril().masked_fill(tocha.eye(x.shape[1]) > 0, 2.0),
+        [("n", "seq")],
+    ), "slices": (lambda x: x[1:, :-1] * x[:-1, 1:], [("n", "seq")]),
     "cat": (lambda x: tocha.cat([x, x * 2, x[:1]], 0), [("n", 3)]),
     "split": (lambda x: x.chunk(2, -1)[0] - x.chunk(2, -1)[1], [("n", 6)]),
     "matmul": (lambda x, y: x @ y.transpose(0, 1), [("n", 3), ("seq", 3)]),
@@ -126,8 +136,12 @@ def test_a_branch_on_a_size_is_a_named_guard() -> None:
 
 @pytest.mark.parametrize(
     "fn",
-    [lambda x: x if x.sum() > 0 else -x, lambda x: x * x.sum().item(), lambda x: tocha.tensor(x.tolist()), lambda x: x.numpy()],
-    ids=["bool", "item", "tolist", "numpy"],
+    [
+        lambda x: x if x.sum() > 0 else -x,
+        lambda x: x * x.sum().item(),
+        lambda x: tocha.tensor(x.tolist()),
+        lambda x: x.numpy(),
+    ], ids=["bool", "item", "tolist", "numpy"],
 )
 def test_values_are_not_known_while_tracing(fn) -> None:
     with pytest.raises((TracingError, NotImplementedError), match="tracing|shape rule|nonzero"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings as _warnings
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 import numpy as _np
@@ -78,6 +79,8 @@ __version__ = "0.1.0"
 
 # PyTorch's arithmetic does not warn of infinities and NaN; docs/decisions/ has the reason and the alternatives.
 _np.seterr(all="ignore")
+# The setting belongs to a context, and threads begin with an empty one (before Python 3.14).
+_warnings.filterwarnings("ignore", ".* encountered in ", RuntimeWarning, "tocha")
 
 bool = _dtypes.bool_
 half, float, double = float16, float32, float64
@@ -88,9 +91,10 @@ newaxis = None
 
 # imported on first use: name -> module, or module:attribute
 _SETTINGS = (
-    "are_deterministic_algorithms_enabled", "get_deterministic_debug_mode", "get_device_module", "get_float32_matmul_precision",
-    "get_num_interop_threads", "get_num_threads", "is_deterministic_algorithms_warn_only_enabled", "is_warn_always_enabled",
-    "set_default_tensor_type", "set_deterministic_debug_mode", "set_float32_matmul_precision", "set_num_interop_threads", "set_num_threads",
+    "are_deterministic_algorithms_enabled", "get_deterministic_debug_mode", "get_device_module",
+    "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads",
+    "is_deterministic_algorithms_warn_only_enabled", "is_warn_always_enabled", "set_default_tensor_type",
+    "set_deterministic_debug_mode", "set_float32_matmul_precision", "set_num_interop_threads", "set_num_threads",
     "set_warn_always", "use_deterministic_algorithms",
 )  # fmt: skip
 _LAZY = {
@@ -137,14 +141,31 @@ def broadcast_shapes(*shapes: object) -> Size:
 
 
 if _TYPE_CHECKING:
-    from . import autograd, cpu, cuda, fft, func, linalg, masked, nn, onnx, optim, plugins, random, serialization, signal, special
+    from . import (
+        autograd,
+        cpu,
+        cuda,
+        fft,
+        func,
+        linalg,
+        masked,
+        nn,
+        onnx,
+        optim,
+        plugins,
+        random,
+        serialization,
+        signal,
+        special,
+    )
     from . import testing, utils
     from ._core.printing import set_printoptions
     from ._core.settings import (
-        are_deterministic_algorithms_enabled, get_deterministic_debug_mode, get_device_module, get_float32_matmul_precision,
-        get_num_interop_threads, get_num_threads, is_deterministic_algorithms_warn_only_enabled, is_warn_always_enabled,
-        set_default_tensor_type, set_deterministic_debug_mode, set_float32_matmul_precision, set_num_interop_threads,
-        set_num_threads, set_warn_always, use_deterministic_algorithms,
+        are_deterministic_algorithms_enabled, get_deterministic_debug_mode, get_device_module,
+        get_float32_matmul_precision, get_num_interop_threads, get_num_threads,
+        is_deterministic_algorithms_warn_only_enabled, is_warn_always_enabled, set_default_tensor_type,
+        set_deterministic_debug_mode, set_float32_matmul_precision, set_num_interop_threads, set_num_threads,
+        set_warn_always, use_deterministic_algorithms,
     )  # fmt: skip
     from .autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
     from .func import vmap

@@ -1,4 +1,5 @@
-"""The CPU as a device module, as ``torch.cpu``: work is done when a call returns, so that there is nothing to wait for."""
+"""The CPU as a device module, as ``torch.cpu``: work is done when a call returns, so that there is nothing to wait
+for."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ import tocha
 from tocha._core import tensor as tensor_module
 
 PLACE = Path(tensor_module.__file__).with_name("attached.pyi")
-HEAD = '''"""Methods and properties that the operators attach to Tensor. Written by tests/reference/make_tensor_stub.py."""
+HEAD = '''"""What the operators attach to Tensor. Written by tests/reference/make_tensor_stub.py."""
 
 import builtins
 from collections.abc import Callable

@@ -11,7 +11,7 @@ import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
@@ -22,7 +22,7 @@ from tocha.onnx.tracing import is_symbolic
 from .kernels import carrier, onnx_type
 from .shapes import Shapes
 
-__all__ = ["Array", "Builder", "INT64_MAX", "INT64_MIN"]
+__all__ = ["INT64_MAX", "INT64_MIN", "Array", "Builder", "Complex"]
 
 INT64_MAX, INT64_MIN = 2**63 - 1, -(2**63) + 1
 SMALL = 1 << 12  # elements of a filled array that the file may hold; a larger one is made when it runs
@@ -55,6 +55,13 @@ class Array:
 
     def __repr__(self) -> str:
         return f"{self.name}: {self.dtype}{'' if self.shape is None else list(self.shape)}"
+
+
+class Complex(NamedTuple):
+    """A complex value: two real ones of one shape."""
+
+    real: Array
+    imag: Array
 
 
 class Builder:
@@ -201,7 +208,7 @@ class Builder:
                 dtype = helper.tensor_dtype_to_np_dtype(_TYPES[parameter])
             elif dtype is None and parameter in ("Tind", "tensor(int64)"):
                 dtype = NP_INT64
-            value = self.constant(value, dtype)
+            value = self.scalar(value, dtype or np.float64) if is_symbolic(value) else self.constant(value, dtype)
         wanted = carriers.get(parameter)
         if parameter in bound and value.dtype != bound[parameter]:
             raise TypeError(f"expected {bound[parameter]} as the other inputs, got {value}")

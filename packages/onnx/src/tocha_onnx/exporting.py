@@ -36,43 +36,42 @@ def export(
 ) -> ONNXProgram:
     """Write a module, or a function of tensors, as an ONNX model, and check it against onnxruntime before returning.
 
-        Args:
-            model: an ``nn.Module`` or a callable. A module is exported in eval mode, and then has its own mode again.
-            args: the positional arguments of an example call, as a tuple (or a single tensor). Tensors in them, also
-            inside of tuples, lists, dicts and dataclasses, become the inputs, even where the same tensor comes twice;
-            everything else becomes part of the model.
-        path: where to write the file; None keeps the model in memory.
-            kwargs: keyword arguments of the example call.
-            input_names, output_names: names in order. Else inputs are called as in the signature of ``forward``
-                (``x``, ``batch_image``), outputs ``output`` or ``output_0`` and so on, a dict's by its keys.
-            dynamic_shapes: for each argument (by name, or in order) its dynamic dimensions: ``{0: "batch"}`` or
-                ``{0: Dim("batch", max=64)}``, nested as the argument is. Sizes of one name are equal.
-            dynamic_axes: the same by input name, as PyTorch's older exporter takes it: ``{"x": {0: "batch"}}``.
-            opset_version: 17 up to the newest that ONNX defines; the model is written for it, not converted to it.
-            external_data: keep arrays in a second file ``path.data``; None: where the model would exceed 2 GB.
-            verify: compare the model with the program in onnxruntime, at several sizes of each dynamic dimension.
-            report: True prints the report; a path writes it there as Markdown.
-            do_constant_folding: compute at once what depends on no input.
-            metadata: texts to keep in the file, besides the framework and its version.
+    Args:
+        model: an ``nn.Module`` or a callable. A module is exported in eval mode, and then has its own mode again.
+        args: the positional arguments of an example call, as a tuple (or a single tensor). Tensors in them, also
+        inside of tuples, lists, dicts and dataclasses, become the inputs, even where the same tensor comes twice;
+        everything else becomes part of the model.
+    path: where to write the file; None keeps the model in memory.
+        kwargs: keyword arguments of the example call.
+        input_names, output_names: names in order. Else inputs are called as in the signature of ``forward``
+            (``x``, ``batch_image``), outputs ``output`` or ``output_0`` and so on, a dict's by its keys.
+        dynamic_shapes: for each argument (by name, or in order) its dynamic dimensions: ``{0: "batch"}`` or
+            ``{0: Dim("batch", max=64)}``, nested as the argument is. Sizes of one name are equal.
+        dynamic_axes: the same by input name, as PyTorch's older exporter takes it: ``{"x": {0: "batch"}}``.
+        opset_version: 17 up to the newest that onnx and onnxruntime know; the model is written for it, not converted.
+        external_data: keep arrays in a second file ``path.data``; None: where the model would exceed 2 GB.
+        verify: compare the model with the program in onnxruntime, at several sizes of each dynamic dimension.
+        report: True prints the report; a path writes it there as Markdown.
+        do_constant_folding: compute at once what depends on no input.
+        metadata: texts to keep in the file, besides the framework and its version.
 
-        Returns:
-            An :class:`ONNXProgram`. Call it to run the model in onnxruntime.
+    Returns:
+        An :class:`ONNXProgram`. Call it to run the model in onnxruntime.
 
-        Raises:
-            UnsupportedOperatorError: an operator has no ONNX form; the message says which, why and where.
-            TracingError: the program branches on a tensor's values; the message names the line.
-            GuardError: the program works for one value of a dynamic size only; the message names the line.
-            VerificationError: onnxruntime computes something else than the program.
+    Raises:
+        UnsupportedOperatorError: an operator has no ONNX form; the message says which, why and where.
+        TracingError: the program branches on a tensor's values; the message names the line.
+        GuardError: the program works for one value of a dynamic size only; the message names the line.
+        VerificationError: onnxruntime computes something else than the program.
 
-        Source of the arguments: https://docs.pytorch.org/docs/2.13/onnx_export.html
+    Source of the arguments: https://docs.pytorch.org/docs/2.13/onnx_export.html
 
-        Example:
-            >>> import tocha
-    from tocha import autograd, nn
-            >>> from tocha_onnx import export
-            >>> double = export(lambda x: x * 2, (tocha.ones(4, 3),), dynamic_shapes=({0: "batch"},))
-            >>> double(tocha.ones(5, 3))[0].sum().item()
-            30.0
+    Example:
+        >>> import tocha
+        >>> from tocha_onnx import export
+        >>> double = export(lambda x: x * 2, (tocha.ones(4, 3),), dynamic_shapes=({0: "batch"},))
+        >>> double(tocha.ones(5, 3))[0].sum().item()
+        30.0
     """
     _check_opset(opset_version)
     program = Program(model, _as_tuple(args), kwargs or {})

@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 from onnx import helper
 
-__all__ = ["carrier", "onnx_type", "type_string"]
+__all__ = ["carrier", "newest_opset", "onnx_type", "type_string"]
 
 # For each type the types to compute in instead, the nearest first. float64 in float32 is the one that loses digits.
 _CARRIERS: dict[str, tuple[str, ...]] = {
@@ -31,6 +31,15 @@ _CARRIERS: dict[str, tuple[str, ...]] = {
     "float64": ("float32",),
     "float32": ("float64",),
 }
+
+
+@functools.cache
+def newest_opset() -> int:
+    """The newest opset that the installed onnx and the installed onnxruntime both know."""
+    from onnxruntime.capi import onnxruntime_pybind11_state as runtime
+
+    known = max(schema.since_version for schema in runtime.get_all_operator_schema() if schema.domain == "")
+    return min(known, onnx.defs.onnx_opset_version())
 
 
 def onnx_type(dtype: np.dtype) -> int:

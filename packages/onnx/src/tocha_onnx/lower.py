@@ -12,16 +12,16 @@ from onnx import helper
 
 from tocha.onnx.tracing import Graph, Node, Value, is_symbolic
 
-from .builder import Array, Builder, tensor
+from .builder import Array, Builder, Complex, tensor
 from .errors import UnsupportedOperatorError
-from .kernels import onnx_type
-from .registry import Unsupported, find
+from .kernels import newest_opset, onnx_type
+from .registry import Unsupported, find, find_complex
 
 __all__ = ["IR_VERSION", "NEWEST_OPSET", "OLDEST_OPSET", "Lowered", "fold_constants", "lower", "lower_part", "reads"]
 
 IR_VERSION = 10  # the first with metadata on nodes
 OLDEST_OPSET = 17
-NEWEST_OPSET = onnx.defs.onnx_opset_version()
+NEWEST_OPSET = newest_opset()
 FOLDED_BYTES = 1 << 16  # results of constants that are larger, and larger than what they came from, stay computed
 
 
@@ -89,31 +89,35 @@ def lower(
         UnsupportedOperatorError: an operator has no ONNX form; every one that lacks it is named.
     """
     b = Builder(opset, graph.environment)
-    arrays: dict[Value, Array] = {}
+    arrays: dict[Value, Any] = {}
     reserved = {value.name for value in graph.inputs} | set(output_names)
     for taken in reserved:
         b.unique(taken)
     for value in graph.inputs:
+        if value.dtype.kind == "c":
+            raise UnsupportedOperatorError(
+                f"the input {value.name!r} is complex: give its parts, as view_as_real has them"
+            )
         arrays[value] = Array(value.name, value.dtype, value.shape)
         b.shapes.bind(arrays[value])
     used = {value for node in graph.nodes for value in node.inputs} | set(graph.outputs)
     for value in graph.parameters:
         if value in used:
-            arrays[value] = b.initializer(value.name, value.data)
+            arrays[value] = _pair(b, value) if value.dtype.kind == "c" else b.initializer(value.name, value.data)
     for value in graph.constants:
         if value in used:
-            arrays[value] = b.constant(value.data, value.dtype)
+            arrays[value] = _pair(b, value) if value.dtype.kind == "c" else b.constant(value.data, value.dtype)
     refused: dict[str, str] = {}
     for node in graph.nodes:
         _lower_node(b, node, arrays, refused)
     for value in graph.outputs:
-        if value not in arrays and not refused:
-            refused[value.name] = f"the output {value.name} is {value.dtype.name}, which ONNX has no operators for"
+        if isinstance(arrays.get(value), Complex) or (value not in arrays and not refused):
+            refused[value.name] = f"the output {value.name} is {value.dtype.name}, a type that ONNX models do not give"
     if refused:
         raise UnsupportedOperatorError(
             "this program has no ONNX form:\n" + "\n".join(f"  {text}" for text in refused.values())
         )
-    names = {value: array.name for value, array in arrays.items()}
+    names = {value: array.name for value, array in arrays.items() if isinstance(array, Array)}
     for value, wanted in zip(graph.outputs, output_names):
         with b.at("", ""):
             b.nodes.append(helper.make_node("Identity", [arrays[value].name], [wanted], name=f"output/{wanted}"))
@@ -136,7 +140,7 @@ def lower_part(b: Builder, graph: Graph, inputs: Sequence[Array]) -> list[Array]
     Raises:
         Unsupported: an operator inside has no ONNX form.
     """
-    arrays: dict[Value, Array] = {}
+    arrays: dict[Value, Any] = {}
     for value, array in zip(graph.inputs, inputs):
         arrays[value] = Array(array.name, array.dtype, value.shape)
     for value in graph.constants:
@@ -149,29 +153,35 @@ def lower_part(b: Builder, graph: Graph, inputs: Sequence[Array]) -> list[Array]
     return [arrays[value] for value in graph.outputs]
 
 
-def _lower_node(b: Builder, node: Node, arrays: dict[Value, Array], refused: dict[str, str]) -> None:
+def _lower_node(b: Builder, node: Node, arrays: dict[Value, Any], refused: dict[str, str]) -> None:
     try:
         arguments = [_arrays(item, arrays) for item in node.arguments]
     except KeyError:  # an input comes from an operator that was refused
         return
     source = str(node.source) if node.source else ""
-    if any(value.dtype.kind == "c" for value in (*node.inputs, *node.outputs)):
-        refused.setdefault(node.name, _refusal(node, source, "complex numbers have no place in onnxruntime"))
-        return
+    mixed = any(value.dtype.kind == "c" for value in (*node.inputs, *node.outputs))
     with b.at(node.module, source):
         try:
-            results = find(node.name)(b, *arguments, *node.attributes)
+            found = find_complex(node.name) if mixed else find(node.name)
+            results = found(b, *arguments, *node.attributes)
         except Unsupported as error:
             refused.setdefault(node.name, _refusal(node, source, error.reason))
             return
         except Exception as error:
             error.add_note(f"while lowering {node} with attributes {node.attributes}, from {source}")
             raise
-        results = results if isinstance(results, tuple) else (results,)
+        results = (results,) if isinstance(results, Array | Complex) else results
         for value, array in zip(node.outputs, results):
-            if array is not None:
+            if isinstance(array, Complex):
+                arrays[value] = Complex(*[Array(part.name, part.dtype, value.shape) for part in array])
+            elif array is not None:
                 arrays[value] = Array(b.cast(array, value.dtype).name, value.dtype, value.shape)
                 b.shapes.bind(arrays[value])
+
+
+def _pair(b: Builder, value: Value) -> Complex:
+    """A complex array as its two parts."""
+    return Complex(b.constant(value.data.real.copy()), b.constant(value.data.imag.copy()))
 
 
 def _refusal(node: Node, source: str, reason: str) -> str:
@@ -179,7 +189,7 @@ def _refusal(node: Node, source: str, reason: str) -> str:
     return f"{node.name}{place}, at {source}: {reason}"
 
 
-def _arrays(item: Any, arrays: dict[Value, Array]) -> Any:
+def _arrays(item: Any, arrays: dict[Value, Any]) -> Any:
     if isinstance(item, Value):
         return arrays[item]
     return tuple(_arrays(part, arrays) for part in item) if isinstance(item, tuple | list) else item

@@ -14,7 +14,7 @@ import pkgutil
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Unsupported", "find", "lowering", "lowerings", "unsupported"]
+__all__ = ["Unsupported", "find", "find_complex", "lowering", "lowerings", "unsupported"]
 
 Lowering = Callable[..., Any]
 _TABLE: dict[str, Any] = {}
@@ -71,6 +71,19 @@ def lowerings() -> dict[str, Any]:
     """Every built-in entry: the lowering, or an :class:`Unsupported`."""
     _load()
     return dict(_TABLE)
+
+
+def find_complex(name: str) -> Lowering:
+    """The lowering of an operator where it reads or makes complex numbers.
+
+    Raises:
+        Unsupported: there is none.
+    """
+    _load()
+    entry = _TABLE.get(f"complex/{name}")
+    if entry is None:
+        raise Unsupported("it has no form for complex numbers, which a model keeps as pairs of real ones")
+    return entry
 
 
 def find(name: str) -> Lowering:

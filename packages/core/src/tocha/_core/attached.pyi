@@ -1,4 +1,4 @@
-"""Methods and properties that the operators attach to Tensor. Written by tests/reference/make_tensor_stub.py."""
+"""What the operators attach to Tensor. Written by tests/reference/make_tensor_stub.py."""
 
 import builtins
 from collections.abc import Callable

@@ -227,7 +227,8 @@ def _is_array(value: Any) -> bool:
 
 
 def _pack_saved(n: Node, proxy: Proxied, mode: Instruments) -> None:
-    """Let the pack hook keep the node's arrays: those that the rule asked for, then those that the kernel kept for it."""
+    """Let the pack hook keep the node's arrays: those that the rule asked for, then those that the kernel kept for
+    it."""
     count, aux = len(n.saved), n.aux if type(n.aux) is tuple else ()
     values = (*n.saved, *aux)
     token = set_mode(False)

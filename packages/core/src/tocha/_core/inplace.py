@@ -28,6 +28,8 @@ ndarray = np.ndarray
 
 def check_writable(a: Tensor) -> None:
     """Refuse what PyTorch refuses: leaves that require grad, views of them, inference tensors, overlapping memory."""
+    if a._base is not None:
+        sync(a)
     if a._flags & INFERENCE and not inference_enabled():
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a "

@@ -107,7 +107,8 @@ class Op:
         return result[0] if self.aux and self.outputs == 1 else result[: -self.aux] if self.aux else result
 
     def replay(self, *args: Any) -> Any:
-        """As ``run``, with what the kernel keeps for the rule after the outputs: a recorded graph has those values too."""
+        """As ``run``, with what the kernel keeps for the rule after the outputs: a recorded graph has those values
+        too."""
         return self.select(args)(*args)
 
     def select(self, args: tuple) -> Callable:

@@ -27,7 +27,9 @@ def _openblas() -> tuple[Callable, Callable] | None:
         for prefix in ("scipy_openblas", "openblas"):
             for suffix in ("64_", ""):
                 try:
-                    return getattr(library, f"{prefix}_set_num_threads{suffix}"), getattr(library, f"{prefix}_get_num_threads{suffix}")
+                    return getattr(library, f"{prefix}_set_num_threads{suffix}"), getattr(
+                        library, f"{prefix}_get_num_threads{suffix}"
+                    )
                 except AttributeError:
                     continue
     return None
@@ -59,7 +61,10 @@ def set_num_threads(num: int) -> None:
     _threads = num
     found = _openblas()
     if found is None:
-        warnings.warn("NumPy's BLAS is not OpenBLAS: set OMP_NUM_THREADS before the program starts to limit its threads", stacklevel=2)
+        warnings.warn(
+            "NumPy's BLAS is not OpenBLAS: set OMP_NUM_THREADS before the program starts to limit its threads",
+            stacklevel=2,
+        )
         return
     found[0](num)
 
@@ -90,13 +95,16 @@ _DEBUG_MODES = ("default", "warn", "error")
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Ask for deterministic algorithms. Those of the CPU are so always; on CUDA, sums by ``scatter`` and its like are not.
+    """Ask for deterministic algorithms. Those of the CPU are so always; on CUDA, sums by ``scatter`` and its like are
+    not.
 
     Raises:
         TypeError: ``mode`` is no bool.
     """
     if not isinstance(mode, bool):
-        raise TypeError(f"_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not {type(mode).__name__}")
+        raise TypeError(
+            f"_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not {type(mode).__name__}"
+        )
     _deterministic.update(mode=mode, warn_only=bool(warn_only))
 
 
@@ -120,7 +128,9 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
         raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
     if isinstance(debug_mode, str):
         if debug_mode not in _DEBUG_MODES:
-            raise RuntimeError(f"invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got {debug_mode}")
+            raise RuntimeError(
+                f"invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got {debug_mode}"
+            )
         debug_mode = _DEBUG_MODES.index(debug_mode)
     if debug_mode not in (0, 1, 2):
         raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}")
@@ -153,7 +163,9 @@ def set_float32_matmul_precision(precision: str) -> None:
     """
     global _precision
     if precision not in ("highest", "high", "medium"):
-        raise RuntimeError(f"invalid value of precision, expected one of `highest`, `high`, `medium`, but got {precision}")
+        raise RuntimeError(
+            f"invalid value of precision, expected one of `highest`, `high`, `medium`, but got {precision}"
+        )
     _precision = precision
 
 
@@ -175,7 +187,8 @@ def is_warn_always_enabled() -> bool:
 
 
 def set_default_tensor_type(t: Any) -> None:
-    """Set the default dtype by a tensor class or its name, such as ``"tocha.DoubleTensor"`` or ``"torch.cuda.FloatTensor"``.
+    """Set the default dtype by a tensor class or its name, such as ``"tocha.DoubleTensor"`` or
+    ``"torch.cuda.FloatTensor"``.
 
     Raises:
         TypeError: it is not the class of a floating-point dtype. AttributeError: there is no such class.

@@ -58,7 +58,9 @@ class UntypedStorage:
 
     def __init__(self, *args: Any, device: Any = None) -> None:
         if len(args) > 1:
-            raise TypeError(f"UntypedStorage() takes at most one argument, a size or a sequence of bytes, got {len(args)}")
+            raise TypeError(
+                f"UntypedStorage() takes at most one argument, a size or a sequence of bytes, got {len(args)}"
+            )
         data = args[0] if args else 0
         raw = np.empty(data, np.uint8) if isinstance(data, int) else np.array(data, np.uint8).reshape(-1)
         target = as_device(device)
@@ -75,7 +77,9 @@ class UntypedStorage:
             return made
         found = root_bytes(raw)
         if found is None:
-            raise RuntimeError("the memory of this tensor belongs to an array with gaps: clone() the tensor to get at its storage")
+            raise RuntimeError(
+                "the memory of this tensor belongs to an array with gaps: clone() the tensor to get at its storage"
+            )
         made._raw = found[0]
         return made
 
@@ -151,7 +155,9 @@ class UntypedStorage:
     def copy_(self, source: UntypedStorage, non_blocking: bool | None = None) -> UntypedStorage:
         """Write the bytes of ``source``, which must be as many."""
         if source.nbytes() != self.nbytes():
-            raise RuntimeError(f"Attempted to copy storage of {source.nbytes()} bytes to one of {self.nbytes()}: sizes must be equal")
+            raise RuntimeError(
+                f"Attempted to copy storage of {source.nbytes()} bytes to one of {self.nbytes()}: sizes must be equal"
+            )
         self._bytes()[...] = arrays.to_device(source._bytes(), self.device)
         return self
 
@@ -217,7 +223,11 @@ class UntypedStorage:
         return f"{text}[tocha.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, UntypedStorage) and self.data_ptr() == other.data_ptr() and self.nbytes() == other.nbytes()
+        return (
+            isinstance(other, UntypedStorage)
+            and self.data_ptr() == other.data_ptr()
+            and self.nbytes() == other.nbytes()
+        )
 
     def __hash__(self) -> int:
         return hash((self.data_ptr(), self.nbytes()))
@@ -232,13 +242,24 @@ class TypedStorage:
 
     __slots__ = ("_untyped_storage", "dtype")
 
-    def __init__(self, *args: Any, wrap_storage: UntypedStorage | None = None, dtype: Any = None, device: Any = None, _internal: bool = False) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        wrap_storage: UntypedStorage | None = None,
+        dtype: Any = None,
+        device: Any = None,
+        _internal: bool = False,
+    ) -> None:
         if not _internal:
             warn_typed()
         self.dtype = dtypes.get_default_dtype() if dtype is None else dtype
         if wrap_storage is None:
             data = args[0] if args else 0
-            values = np.empty(data, self.dtype.np) if isinstance(data, int) else np.asarray(data).astype(self.dtype.np).reshape(-1)
+            values = (
+                np.empty(data, self.dtype.np)
+                if isinstance(data, int)
+                else np.asarray(data).astype(self.dtype.np).reshape(-1)
+            )
             wrap_storage = UntypedStorage(values.view(np.uint8), device=device)
         self._untyped_storage = wrap_storage
 
@@ -335,9 +356,9 @@ class TypedStorage:
 
 def warn_typed() -> None:
     warnings.warn(
-        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This should only "
-        "matter to you if you are using storages directly. To access UntypedStorage directly, use tensor.untyped_storage() instead of "
-        "tensor.storage()",
+        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage "
+        "class. This should only matter to you if you are using storages directly. To access UntypedStorage directly, "
+        "use tensor.untyped_storage() instead of tensor.storage()",
         UserWarning,
         stacklevel=3,
     )

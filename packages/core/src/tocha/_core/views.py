@@ -60,6 +60,8 @@ def sync(a: Any) -> None:
         return
     a._generation = base._counter[1]
     traced = getattr(type(base._data), "records", False)
+    if not traced and _owner(a._data) is not _owner(base._data):
+        a._data = replay(base._data, chain_of(a._view))
     if not (base._flags & 1 or traced):
         return
     token = set_mode(True)
@@ -73,6 +75,38 @@ def sync(a: Any) -> None:
     a._flags = (a._flags & ~1) | (base._flags & 1)
     if traced:
         a._data = t._data
+
+
+def _owner(raw: Any) -> Any:
+    base = getattr(raw, "base", None)
+    return raw if base is None else base
+
+
+def lay_out(a: Any) -> bool:
+    """Move the elements of ``a``, or of its base, to the plain order of memory; False where they are in it.
+
+    Kernels over images keep the channels of a pixel together behind PyTorch's shapes. A view that only the plain order
+    allows is then made by moving the elements once. Other aliases of the memory follow when they are used next.
+    """
+    root = a if a._base is None else a._base
+    raw = root._data
+    if not hasattr(raw, "flags") or raw.flags.c_contiguous or not _is_dense(raw):
+        return False
+    root._data = raw.copy(order="C")
+    if root is not a:
+        a._data = replay(root._data, chain_of(a._view))
+    counter(root)[1] += 1
+    return True
+
+
+def _is_dense(raw: Any) -> bool:
+    """Whether the elements fill their memory, in any order of the dimensions."""
+    step = raw.itemsize
+    for stride, n in sorted([(s, n) for s, n in zip(raw.strides, raw.shape) if n != 1]):
+        if stride != step:
+            return False
+        step *= n
+    return True
 
 
 def edge(a: Any) -> Any:

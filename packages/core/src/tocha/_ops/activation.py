@@ -330,8 +330,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Any = None) -> Tensor:
 
 def _sixths(xp: Any, x: Any) -> Any:
     """``relu6(x + 3) / 6``."""
-    y = x + x.dtype.type(3)
-    y = xp.maximum(y, x.dtype.type(0))
+    y = xp.maximum(x + x.dtype.type(3), x.dtype.type(0))
     y = xp.minimum(y, x.dtype.type(6))
     y *= x.dtype.type(1 / 6)
     return y
@@ -361,7 +360,22 @@ def _silu_rule(n: Any, g: Any) -> tuple:
     return (g * (s * (x * (1 - s) + 1)),)
 
 
+def _silu_backward(n: Any, g: Any) -> tuple:
+    """The same with fewer temporaries."""
+    (x,) = n.saved
+    if type(g) not in NUMPY or not x.shape or x.dtype.kind == "c" or x.dtype.itemsize == 2:
+        return n.op.vjp(n, g)
+    s = sigmoid(x)
+    slope = 1 - s
+    slope *= x
+    slope += 1
+    slope *= s
+    slope *= g
+    return (slope,)
+
+
 silu_op = operator("silu", _silu_kernel, _silu_rule, shape_like_first, save=(0,))
+silu_op.op.backward = _silu_backward  # type: ignore[attr-defined]
 
 
 def _softplus_of(xp: Any, x: Any) -> Any:

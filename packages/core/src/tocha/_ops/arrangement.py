@@ -421,7 +421,8 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
     extra = len(shape) - len(wanted)
     if extra < 0 or builtins.any(w != 1 and w != s for w, s in zip(wanted, shape[extra:])):
         raise RuntimeError(f"size {{{list(wanted)}}} is not expandable to size {{{list(shape)}}}.")
-    return reduce_to(self, wanted)
+    result = reduce_to(self, wanted)
+    return result.long() if result._data.dtype.kind in "biu" else result
 
 
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:

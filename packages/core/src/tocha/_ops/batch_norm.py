@@ -109,8 +109,8 @@ def _np_dtype(x: Any) -> Any:
 def _moments(xp: Any, channels: Channels, flat: Any, count: int) -> tuple[Any, Any]:
     """The channels' means and biased variances, in float64, in one pass over the input.
 
-    The squares are summed as they are, and only where a mean is far from zero around it: in a second pass on the CPU; on
-    a GPU always, since looking would wait for it.
+    The squares are summed as they are, and only where a mean is far from zero around it: in a second pass on the CPU;
+    on a GPU always, since looking would wait for it.
     """
     total: Any = xp.zeros(channels.count, NP_FLOAT64)
     squares = total

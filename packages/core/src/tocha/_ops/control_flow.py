@@ -28,7 +28,10 @@ def cond(pred: Any, true_fn: Callable, false_fn: Callable, operands: tuple | lis
     if not callable(true_fn) or not callable(false_fn):
         raise RuntimeError("Expect both branches to be callable.")
     if not isinstance(operands, (tuple, list)):
-        raise RuntimeError(f"Expect operands to be a tuple of possibly nested dict/list/tuple that only consists of tensor leaves, but got {operands}.")
+        raise RuntimeError(
+            "Expect operands to be a tuple of possibly nested dict/list/tuple that only consists of tensor leaves, "
+            f"but got {operands}."
+        )
     from .._trace.control import is_traced, traced_cond
 
     if is_traced(pred):
@@ -60,13 +63,16 @@ def while_loop(cond_fn: Callable, body_fn: Callable, carried_inputs: tuple | lis
         result = body_fn(*carried)
         result = result if isinstance(result, (tuple, list)) else (result,)
         if len(result) != len(carried):
-            raise RuntimeError(f"body_fn should return {len(carried)} values, as many as carried_inputs, but got {len(result)}")
+            raise RuntimeError(
+                f"body_fn should return {len(carried)} values, as many as carried_inputs, but got {len(result)}"
+            )
         carried = result
     return carried
 
 
 def scan(combine_fn: Callable, init: Any, xs: Any, *, dim: int = 0, reverse: bool = False) -> tuple[Any, Any]:
-    """``carry, y = combine_fn(carry, x)`` for each slice ``x`` of ``xs`` along ``dim``; the last carry, and the ``y`` stacked.
+    """``carry, y = combine_fn(carry, x)`` for each slice ``x`` of ``xs`` along ``dim``; the last carry, and the ``y``
+    stacked.
 
     Args:
         init: the first carry: a tensor, or a nest of tuples, lists and dicts of them.
@@ -95,7 +101,8 @@ def scan(combine_fn: Callable, init: Any, xs: Any, *, dim: int = 0, reverse: boo
     length = leaves[0]._data.shape[dim] if leaves[0]._data.shape else 0
     if not length:
         raise RuntimeError("scan() expected xs to have at least one slice")
-    carry, columns, last = init, None, None
+    carry, last = init, None
+    columns: Any = None
     for i in reversed(range(length)) if reverse else range(length):
         carry, last = combine_fn(carry, filled(xs, [leaf.select(dim, i) for leaf in leaves]))
         found = leaves_of(last)

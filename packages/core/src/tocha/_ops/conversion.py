@@ -17,7 +17,17 @@ from .._core.record import ABSTRACT
 from .._core.templates import broadcast_error
 from .._core.tensor import Size, Tensor, wrap
 
-__all__ = ["clone", "get_device", "is_complex", "is_floating_point", "is_inference", "is_signed", "is_tensor", "numel", "result_type"]
+__all__ = [
+    "clone",
+    "get_device",
+    "is_complex",
+    "is_floating_point",
+    "is_inference",
+    "is_signed",
+    "is_tensor",
+    "numel",
+    "result_type",
+]
 
 operators["cast"] = cast
 

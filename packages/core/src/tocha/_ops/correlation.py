@@ -34,7 +34,16 @@ class Columns:
     """
 
     def __init__(
-        self, xp: Any, x: Any, size: tuple, kernel: tuple, starts: tuple, stride: tuple, dilation: tuple, groups: int, ins: int
+        self,
+        xp: Any,
+        x: Any,
+        size: tuple,
+        kernel: tuple,
+        starts: tuple,
+        stride: tuple,
+        dilation: tuple,
+        groups: int,
+        ins: int,
     ) -> None:
         self.xp, self.x, self.size, self.kernel, self.starts = xp, x, size, kernel, starts
         self.stride, self.dilation, self.groups, self.ins = stride, dilation, groups, ins
@@ -170,7 +179,8 @@ def correlate(xp: Any, x: Any, w: Any, bias: Any, out: Any, starts: tuple, strid
 
 
 def _by_channels(xp: Any, w: Any) -> Any:
-    """A weight ``(1, out, in, *kernel)`` cut into groups of 16 inputs, ``(parts, out, 16, *kernel)``; none are missing."""
+    """A weight ``(1, out, in, *kernel)`` cut into groups of 16 inputs, ``(parts, out, 16, *kernel)``; none are
+    missing."""
     _, outs, ins, *kernel = w.shape
     parts = -(-ins // CHANNELS)
     if ins % CHANNELS:

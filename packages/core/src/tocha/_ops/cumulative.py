@@ -152,23 +152,29 @@ def cumprod(input: Tensor, dim: Any, *, dtype: Any = None, out: Any = None) -> T
 cummax_result, cummin_result = named("cummax", "values", "indices"), named("cummin", "values", "indices")
 
 
+def accumulated(xp: Any, x: Any, largest: bool) -> Any:
+    """Running maxima or minima along the first dimension; NaN wins."""
+    if xp is np:
+        return (np.maximum if largest else np.minimum).accumulate(x, 0)
+    choose = xp.maximum if largest else xp.minimum  # CuPy has no accumulate of these: doubling steps
+    step = 1
+    while step < x.shape[0]:
+        x = xp.concatenate([x[:step], choose(x[step:], x[:-step])])
+        step *= 2
+    return x
+
+
 def _running_extreme_kernel(xp: Any, x: Any, dim: int, largest: bool) -> tuple:
     """Values and the last index at which each was met; NaN wins from where it occurs."""
-    if not x.ndim:
-        return x.copy(), xp.zeros((), NP_INT64)
+    if not x.ndim or not x.size:
+        return x.copy(), xp.zeros(x.shape, NP_INT64)
     source = x.astype(NP_FLOAT32) if x.dtype.kind == "V" else x
     moved = xp.moveaxis(source, dim, 0)
-    values, index = xp.empty_like(moved), xp.zeros(moved.shape, NP_INT64)
-    for i in range(moved.shape[0]):
-        if i == 0:
-            values[0] = moved[0]
-            continue
-        new, best = moved[i], values[i - 1]
-        better = (new >= best if largest else new <= best) | (new != new)
-        better &= ~((best != best) & (new == new))
-        values[i] = xp.where(better, new, best)
-        index[i] = xp.where(better, xp.full_like(index[i - 1], i), index[i - 1])
-    return xp.moveaxis(values, 0, dim).astype(x.dtype), xp.moveaxis(index, 0, dim)
+    values = accumulated(xp, moved, largest)
+    place = xp.arange(moved.shape[0]).reshape(-1, *(1,) * (moved.ndim - 1))
+    met = (moved == values) | (moved != moved)
+    index = accumulated(xp, xp.where(met, place, xp.zeros_like(place)), True)
+    return xp.moveaxis(values, 0, dim).astype(x.dtype), xp.moveaxis(index, 0, dim).astype(NP_INT64)
 
 
 def _running_extreme_rule(n: Any, g: Any) -> tuple:

@@ -39,7 +39,9 @@ def storage_type(self: Tensor) -> type:
 # ---------------------------------------------------------------- buffers and DLPack
 
 
-def frombuffer(buffer: Any, *, dtype: dtypes.dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
+def frombuffer(
+    buffer: Any, *, dtype: dtypes.dtype, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Tensor:
     """A 1-d tensor over the memory of an object with Python's buffer protocol.
 
     Args:
@@ -61,18 +63,23 @@ def frombuffer(buffer: Any, *, dtype: dtypes.dtype, count: int = -1, offset: int
     if not length or not count:
         raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
     if not 0 <= offset < length:
-        raise ValueError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({length} bytes) minus 1")
+        raise ValueError(
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({length} bytes) minus 1"
+        )
     if count > 0 and (length - offset) // item < count:
         raise ValueError(
-            f"requested buffer length ({count} * {item} bytes) after offset ({offset} bytes) must not be greater than actual buffer "
-            f"length ({length} bytes)"
+            f"requested buffer length ({count} * {item} bytes) after offset ({offset} bytes) must not be greater than "
+            f"actual buffer length ({length} bytes)"
         )
     if count < 0 and (length - offset) % item:
-        raise ValueError(f"buffer length ({length - offset} bytes) after offset ({offset} bytes) must be a multiple of element size ({item})")
+        raise ValueError(
+            f"buffer length ({length - offset} bytes) after offset ({offset} bytes) must be a multiple of element size "
+            f"({item})"
+        )
     if view.readonly:
         warnings.warn(
-            "The given buffer is not writable, so that the tensor over it cannot be written to. Copy the buffer (bytearray(buffer)) to "
-            "get one that can.",
+            "The given buffer is not writable, so that the tensor over it cannot be written to. Copy the buffer "
+            "(bytearray(buffer)) to get one that can.",
             UserWarning,
             stacklevel=2,
         )
@@ -120,7 +127,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 
 def to_dlpack(tensor: Tensor) -> Any:
     """A capsule over the tensor's memory. Libraries take the tensor itself nowadays: ``other.from_dlpack(tensor)``."""
-    return dlpack(tensor)
+    return dlpack(tensor, max_version=(1, 0))  # older capsules cannot say that they may be written to
 
 
 def _exportable(self: Tensor) -> Any:
@@ -133,7 +140,13 @@ def _exportable(self: Tensor) -> Any:
     return self._data
 
 
-def dlpack(self: Tensor, *, stream: Any = None, max_version: tuple[int, int] | None = None, dl_device: Any = None, copy: bool | None = None) -> Any:
+def dlpack(
+    self: Tensor,
+    *,
+    stream: Any = None, max_version: tuple[int, int] | None = None,
+    dl_device: Any = None,
+    copy: bool | None = None,
+) -> Any:
     """What ``from_dlpack`` of other libraries calls."""
     raw = _exportable(self)
     given = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
@@ -167,7 +180,8 @@ def as_subclass(self: Tensor, cls: type) -> Tensor:
     """
     if not (isinstance(cls, type) and issubclass(cls, Tensor)):
         raise TypeError(
-            "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your class inherits from Tensor."
+            "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your "
+            "class inherits from Tensor."
         )
     from ..autograd._levels import alias
 
@@ -179,7 +193,8 @@ def as_subclass(self: Tensor, cls: type) -> Tensor:
 
 
 def new_legacy(self: Tensor, *args: Any, device: Any = None) -> Tensor:
-    """A tensor of this one's dtype and device: of sizes (``new(2, 3)``), of data (``new([1, 2])``), of a tensor, or empty."""
+    """A tensor of this one's dtype and device: of sizes (``new(2, 3)``), of data (``new([1, 2])``), of a tensor, or
+    empty."""
     from .legacy import build
 
     return build(self._data.dtype, self.device if device is None else device, args)

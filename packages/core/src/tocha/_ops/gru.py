@@ -85,7 +85,10 @@ def _gru_backward_kernel(
     xp.multiply(before - new, z * (1 - z), out=dr[1])
     xp.multiply(to_new, r, out=dr[2])  # of the recurrent product; the input's share is without r
     dh = xp.zeros(h0.shape, d) if gh is None else gh.copy()
-    recurrent, share, kept = w_hh.reshape(3, hidden, hidden), xp.empty((3, batch, hidden), d), xp.empty((batch, hidden), d)
+    recurrent, share, kept = (
+        w_hh.reshape(3, hidden, hidden), xp.empty((3, batch, hidden), d),
+        xp.empty((batch, hidden), d),
+    )
     for start, stop, n in steps(shape, sizes, not reverse):
         k, dhn, direct = dr[:, start:stop], dh[:n], to_new[start:stop]
         if gy is not None:

@@ -140,11 +140,22 @@ def sum_rows(out: ndarray, index: ndarray, g: ndarray) -> ndarray:
     flat = index.reshape(-1)
     if flat.size and flat.min() < 0:
         flat = np.where(flat < 0, flat + out.shape[0], flat)
+    if g.size == flat.size and g.dtype.kind == "f":  # NumPy adds single numbers fast
+        np.add.at(out.reshape(-1), flat, g.reshape(-1))
+        return out
     rows = g.reshape(flat.size, -1)
     target = out.reshape(out.shape[0], -1)
     order = np.argsort(flat, kind="stable")
     ordered = flat[order]
     starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+    if starts.size * 4 > flat.size:  # hardly any row repeats: first all first occurrences, then the second ones, …
+        counts = np.diff(starts, append=flat.size)
+        most = int(counts.max()) if counts.size else 0
+        if most <= 32:
+            for k in range(most):
+                chosen = starts[counts > k] + k
+                target[ordered[chosen]] += rows[order[chosen]]
+            return out
     sums = np.add.reduceat(rows[order], starts, axis=0)
     target[ordered[starts]] = sums
     return out
@@ -170,7 +181,15 @@ def _put_kernel(xp: Any, xs: tuple, positions: tuple, accumulate: bool) -> Any:
     x, value, indices = xs[0], xs[1], xs[2:]
     out = x.copy()
     full = _full_index(x.ndim, positions, indices)
-    if accumulate:
+    if (
+        accumulate
+        and xp is np
+        and positions == (0,)
+        and value.shape == (*indices[0].shape, *x.shape[1:])
+        and x.ndim > 1
+    ):
+        out += sum_rows(np.zeros_like(out), indices[0], value)
+    elif accumulate:
         xp.add.at(out, full, value)
     else:
         out[full] = value

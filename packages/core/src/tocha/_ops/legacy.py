@@ -11,8 +11,8 @@ from .._core.devices import CPU, as_device
 from .._core.tensor import Tensor, wrap
 from .from_data import array_of
 
-__all__ = ["BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor", "IntTensor",
-           "LongTensor", "ShortTensor"]  # fmt: skip
+__all__ = ["BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor",
+           "IntTensor", "LongTensor", "ShortTensor"]  # fmt: skip
 
 
 def build(np_dtype: Any, device: Any, args: tuple) -> Tensor:
@@ -20,7 +20,10 @@ def build(np_dtype: Any, device: Any, args: tuple) -> Tensor:
     if len(args) == 1 and isinstance(args[0], Tensor):
         (source,) = args
         if source._data.dtype != np_dtype:
-            raise TypeError(f"expected a tensor of dtype {dtypes.of(np_dtype)} on device {device}, got one of {source.dtype} on {source.device}")
+            raise TypeError(
+                f"expected a tensor of dtype {dtypes.of(np_dtype)} on device {device}, got one of {source.dtype} on "
+                f"{source.device}"
+            )
         return wrap(source._data)
     if len(args) == 1 and not isinstance(args[0], int):
         (data,) = args
@@ -45,7 +48,10 @@ class _TensorType(type):
 
 
 def _type(name: str, dtype: dtypes.dtype) -> Any:
-    doc = f"``{name}(2, 3)``, ``{name}([1, 2])``: a tensor of dtype {dtype}. New programs write ``tocha.tensor(..., dtype={dtype})``."
+    doc = (
+        f"``{name}(2, 3)``, ``{name}([1, 2])``: a tensor of dtype {dtype}. New programs write "
+        f"``tocha.tensor(..., dtype={dtype})``."
+    )
     return _TensorType(name, (), {"dtype": dtype, "__doc__": doc, "__module__": "tocha"})
 
 

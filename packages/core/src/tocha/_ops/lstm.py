@@ -15,7 +15,6 @@ from .contraction import linear
 from .recurrent import Sizes, is_recorded, previous_states, rows_of, run_by_steps, sequence_infer, steps, through
 from .unary import sigmoid, tanh
 
-
 _ORDER = [0, 1, 3, 2]  # PyTorch's gates are i, f, g, o; here the sigmoids come first: i, f, o, g
 
 
@@ -27,7 +26,17 @@ def _by_gate(xp: Any, weight: Any) -> Any:
 
 
 def _kernel(
-    xp: Any, x: Any, h0: Any, c0: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, w_hr: Any, sizes: Sizes, reverse: bool
+    xp: Any,
+    x: Any,
+    h0: Any,
+    c0: Any,
+    w_ih: Any,
+    w_hh: Any,
+    b_ih: Any,
+    b_hh: Any,
+    w_hr: Any,
+    sizes: Sizes,
+    reverse: bool,
 ) -> tuple:
     rows, (batch, hidden) = rows_of(x), c0.shape
     total, d = rows.shape[0], x.dtype

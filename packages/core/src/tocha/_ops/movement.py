@@ -10,6 +10,7 @@ import numpy as np
 from .._core.broadcast import operators, reduce_to, same_shape
 from .._core.families import attribute, method, operator
 from .._core.tensor import Tensor
+from .._core.views import lay_out
 from .dims import product, sizes_of, wrap_dim
 
 __all__ = ["broadcast_to", "cat", "concat", "concatenate", "flatten", "permute", "reshape", "squeeze", "stack",
@@ -148,6 +149,8 @@ def view(input: Tensor, *size: Any) -> Tensor:
             pass  # the general path says what is wrong
     shape = infer_size(sizes_of(size, "view"), x.size)
     result = _view(input, shape)
+    if result._base is None and x.size and lay_out(input):
+        result = _view(input, shape)
     if result._base is None and x.size:
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "

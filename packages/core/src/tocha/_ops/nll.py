@@ -16,9 +16,15 @@ ndarray = np.ndarray
 
 def _weights(xp: Any, target: Any, weight: Any, ignore_index: int, dtype: Any) -> tuple[Any, Any]:
     """The class indices with ignored ones set to 0, and each row's weight."""
+    safe, w = _plain_weights(xp, target, weight, ignore_index, dtype)
+    return safe, xp.ones(target.shape, dtype) if w is None else w
+
+
+def _plain_weights(xp: Any, target: Any, weight: Any, ignore_index: int, dtype: Any) -> tuple[Any, Any]:
+    """The same, with None for weights that are all 1 (found out on the CPU only)."""
     ignored = target == ignore_index
     if xp is np and not ignored.any():
-        return target, np.ones(target.shape, dtype) if weight is None else weight[target]
+        return target, None if weight is None else weight[target]
     safe = xp.where(ignored, xp.zeros_like(target), target)
     w = xp.ones(target.shape, dtype) if weight is None else weight[safe]
     return safe, xp.where(ignored, xp.zeros_like(w), w)
@@ -127,22 +133,24 @@ nll_gather = operator(
 
 def _cross_entropy_kernel(xp: Any, x: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> tuple:
     """The loss, then for the rule: exp(x - m), its sums (N, 1), the sum of the weights."""
-    safe, w = _weights(xp, target, weight, ignore_index, x.dtype)
+    safe, w = _plain_weights(xp, target, weight, ignore_index, x.dtype)
     if xp is np and x.size:
         e, s, m = exponentials(x, 1, True)
     else:
         m = x.max(1, keepdims=True) if x.size else xp.zeros((x.shape[0], 1), x.dtype)
         e = xp.exp(x - m)
         s = e.sum(1, keepdims=True)
-    losses = xp.log(s)
+    losses = xp.log(s[:, 0])
     if m is not None:
-        losses += m
-    losses = losses[:, 0]
+        losses += m[:, 0]
     losses -= x[xp.arange(x.shape[0]), safe]
-    losses *= w
-    if safe is not target:
-        losses = xp.where(target == ignore_index, xp.zeros((), x.dtype), losses)
-    total = w.sum()
+    if w is None:
+        total = x.dtype.type(x.shape[0])
+    else:
+        losses *= w
+        total = w.sum()
+        if safe is not target:
+            losses = xp.where(target == ignore_index, xp.zeros((), x.dtype), losses)
     return _reduced(losses, total, reduction), e, s, total
 
 
@@ -163,8 +171,13 @@ def _cross_entropy_backward(n: Any, g: Any) -> tuple:
     if type(g) not in NUMPY or n.aux is None or x.dtype.itemsize == 2:
         return _cross_entropy_rule(n, g)
     e, s, total = n.aux
-    safe, w = _weights(np, target, weight, ignore_index, x.dtype)
-    w = _scaled(np, w, g / total if reduction == "mean" else g)
+    safe, w = _plain_weights(np, target, weight, ignore_index, x.dtype)
+    if reduction == "mean":
+        g = g / total
+    if w is not None:
+        w = _scaled(np, w, g)
+    else:
+        w = g if g.shape else np.full(x.shape[0], g, x.dtype)
     gx = e * (w[:, None] / s)
     gx[np.arange(x.shape[0]), safe] -= w
     return gx, None, None

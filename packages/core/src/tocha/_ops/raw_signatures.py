@@ -9,8 +9,10 @@ from typing import Any
 
 from .._core.tensor import Tensor
 
-__all__ = ["binary_cross_entropy_with_logits", "cosine_embedding_loss", "ctc_loss", "embedding", "embedding_bag", "hinge_embedding_loss",
-           "kl_div", "margin_ranking_loss", "poisson_nll_loss", "rrelu", "rrelu_", "slice_copy", "triplet_margin_loss", "vander"]  # fmt: skip
+__all__ = ["binary_cross_entropy_with_logits", "cosine_embedding_loss", "ctc_loss", "embedding", "embedding_bag",
+           "hinge_embedding_loss",
+           "kl_div", "margin_ranking_loss", "poisson_nll_loss", "rrelu", "rrelu_", "slice_copy", "triplet_margin_loss",
+           "vander"]  # fmt: skip
 
 _REDUCTIONS = ("none", "mean", "sum")
 
@@ -27,14 +29,19 @@ def _name(reduction: int) -> str:
     return _REDUCTIONS[reduction]
 
 
-def embedding(weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
+def embedding(
+    weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+) -> Tensor:
     """Rows of ``weight`` (V, D) for ``indices`` (*): (*, D). See ``nn.functional.embedding``; -1 is no padding row."""
-    return _functional().embedding(indices, weight, None if padding_idx < 0 else padding_idx, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
+    return _functional().embedding(
+        indices, weight, None if padding_idx < 0 else padding_idx, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse
+    )
 
 
 def embedding_bag(
-    weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0, sparse: bool = False,
-    per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None,
+    weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0,
+    sparse: bool = False, per_sample_weights: Tensor | None = None, include_last_offset: bool = False,
+    padding_idx: int | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     """Bags of rows of ``weight`` (mode 0 sum, 1 mean, 2 max), with the bag of each index, and the size of each bag.
 
@@ -46,8 +53,8 @@ def embedding_bag(
         raise ValueError(f"embedding_bag: mode has to be 0 (sum), 1 (mean) or 2 (max), got {mode}")
     kind = ("sum", "mean", "max")[mode]
     output = _functional().embedding_bag(
-        indices, weight, offsets, scale_grad_by_freq=scale_grad_by_freq, mode=kind, sparse=sparse, per_sample_weights=per_sample_weights,
-        include_last_offset=include_last_offset, padding_idx=padding_idx,
+        indices, weight, offsets, scale_grad_by_freq=scale_grad_by_freq, mode=kind, sparse=sparse,
+        per_sample_weights=per_sample_weights, include_last_offset=include_last_offset, padding_idx=padding_idx,
     )  # fmt: skip
     ends = tocha.cat([offsets[1:], offsets.new_tensor([len(indices)])]) if not include_last_offset else offsets[1:]
     sizes = ends - offsets[: len(ends)]
@@ -68,7 +75,9 @@ def binary_cross_entropy_with_logits(
     input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: int = 0
 ) -> Tensor:
     """See ``nn.functional.binary_cross_entropy_with_logits``."""
-    return _functional().binary_cross_entropy_with_logits(input, target, weight, reduction=_name(reduction), pos_weight=pos_weight)
+    return _functional().binary_cross_entropy_with_logits(
+        input, target, weight, reduction=_name(reduction), pos_weight=pos_weight
+    )
 
 
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
@@ -76,7 +85,9 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool,
     return _functional().poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=_name(reduction))
 
 
-def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0) -> Tensor:
+def margin_ranking_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
+) -> Tensor:
     """See ``nn.functional.margin_ranking_loss``."""
     return _functional().margin_ranking_loss(input1, input2, target, margin, reduction=_name(reduction))
 
@@ -86,17 +97,21 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, red
     return _functional().hinge_embedding_loss(input, target, margin, reduction=_name(reduction))
 
 
-def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0) -> Tensor:
+def cosine_embedding_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
+) -> Tensor:
     """See ``nn.functional.cosine_embedding_loss``."""
     return _functional().cosine_embedding_loss(input1, input2, target, margin, reduction=_name(reduction))
 
 
 def triplet_margin_loss(
-    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, swap: bool = False,
-    reduction: int = 0,
+    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6,
+    swap: bool = False, reduction: int = 0,
 ) -> Tensor:  # fmt: skip
     """See ``nn.functional.triplet_margin_loss``."""
-    return _functional().triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=_name(reduction))
+    return _functional().triplet_margin_loss(
+        anchor, positive, negative, margin, p, eps, swap, reduction=_name(reduction)
+    )
 
 
 def ctc_loss(
@@ -104,7 +119,9 @@ def ctc_loss(
     zero_infinity: bool = False,
 ) -> Tensor:  # fmt: skip
     """See ``nn.functional.ctc_loss``."""
-    return _functional().ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, _name(reduction), zero_infinity)
+    return _functional().ctc_loss(
+        log_probs, targets, input_lengths, target_lengths, blank, _name(reduction), zero_infinity
+    )
 
 
 def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:

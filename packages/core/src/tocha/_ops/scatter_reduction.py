@@ -83,7 +83,8 @@ def _product_rule(n: Any, g: Any, x: Any, index: Any, src: Any, y: Any, dim: int
 
 
 def _product_of_others(x: Any, x1: Any, rest: Any, zeros: Any, null: Any) -> Any:
-    """For each factor ``x`` (``x1`` with 1 for 0): ``rest`` is the product of what is not zero, ``null`` the sum of the rest."""
+    """For each factor ``x`` (``x1`` with 1 for 0): ``rest`` is the product of what is not zero, ``null`` the sum of the
+    rest."""
     nothing = zeros_as(rest)
     of_zero = where(zeros == 1, rest, where(zeros == 2, (null - x) * rest, nothing))
     of_other = where(zeros == 0, rest, where(zeros == 1, null * rest, nothing)) / x1

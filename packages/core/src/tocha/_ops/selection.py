@@ -332,21 +332,36 @@ def _with_slices(name: str, op: Any, input: Tensor, dim: int, index: Tensor, sou
     _check_range(index, x._data.shape[dim])
     if len(src._data.shape) != len(x._data.shape):
         src = src.view(*[-1 if d == dim else 1 for d in range(len(x._data.shape))])
-    result = op(x, _spread(index, dim, src), src, dim, tuple(src._data.shape)) if _has_elements(index) else x.clone()
+    if not _has_elements(index):
+        result = x.clone()
+    else:
+        result = op(x, index, src, dim)
     result = result if input._data.shape else operators["view"](result, ())
     return result if out is None else store(out, result)
+
+
+def _add_slices(x: Tensor, index: Tensor, src: Tensor, dim: int) -> Tensor:
+    from .indexing import index_put_op
+
+    if dim == 0:
+        return index_put_op((x, src, index), (0,), True)
+    return _add_slices(x.movedim(dim, 0), index, src.movedim(dim, 0), 0).movedim(0, dim)
+
+
+def _copy_slices(x: Tensor, index: Tensor, src: Tensor, dim: int) -> Tensor:
+    return scatter_op(x, _spread(index, dim, src), src, dim, tuple(src._data.shape))
 
 
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1, out: Any = None) -> Tensor:
     """``input`` with ``alpha * source`` added to the slices that ``index`` names along ``dim``."""
     return _with_slices(
-        "index_add", scatter_add_op, input, dim, index, source if alpha == 1 else (source * alpha).to(source.dtype), out
+        "index_add", _add_slices, input, dim, index, source if alpha == 1 else (source * alpha).to(source.dtype), out
     )
 
 
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Any = None) -> Tensor:
     """``input`` with the slices that ``index`` names along ``dim`` replaced by those of ``source``."""
-    return _with_slices("index_copy", scatter_op, input, dim, index, source, out)
+    return _with_slices("index_copy", _copy_slices, input, dim, index, source, out)
 
 
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
@@ -509,6 +524,16 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
 
 for _fn in (gather, take_along_dim, index_select, take, masked_select, select_scatter, slice_scatter, diagonal_scatter):
     method(_fn)
-for _writer in (scatter, scatter_add, scatter_reduce, index_add, index_copy, index_fill, masked_fill, masked_scatter, put):
+for _writer in (
+    scatter,
+    scatter_add,
+    scatter_reduce,
+    index_add,
+    index_copy,
+    index_fill,
+    masked_fill,
+    masked_scatter,
+    put,
+):
     method(_writer)
     inplace_method(_writer)

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-
 from .._core.broadcast import operators
-from .._core.families import inplace_method, method
+from .._core.families import attribute, inplace_method, method
 from .._core.grad_mode import recording
 from .._core.inplace import check_writable
 from .._core.record import ABSTRACT
@@ -47,7 +46,11 @@ def become(self: Tensor, fn: Callable, *args: Any, **kwargs: Any) -> Tensor:
     return self
 
 
-for _fn, _name in ((squeeze, "squeeze_"), (unsqueeze, "unsqueeze_"), (t, "t_"), (transpose, "transpose_"), (swapaxes, "swapaxes_"), (swapdims, "swapdims_")):
+for _fn, _name in (
+    (squeeze, "squeeze_"), (unsqueeze, "unsqueeze_"),
+    (t, "t_"), (transpose, "transpose_"),
+    (swapaxes, "swapaxes_"), (swapdims, "swapdims_"),
+):
     _reshaper(_fn, _name)
 inplace_method(renorm)
 
@@ -63,9 +66,9 @@ def resize(self: Tensor, *sizes: Any) -> Tensor:
     shape = sizes_of(sizes, "resize")
     if product(shape) != self._data.size:
         raise RuntimeError(
-            f"requested resize to {'x'.join(map(str, shape))} ({product(shape)} elements in total), but the given tensor has a size of "
-            f"{'x'.join(map(str, self._data.shape))} ({self._data.size} elements). autograd's resize can only change the shape of a given "
-            "tensor, while preserving the number of elements. "
+            f"requested resize to {'x'.join(map(str, shape))} ({product(shape)} elements in total), but the given "
+            f"tensor has a size of {'x'.join(map(str, self._data.shape))} ({self._data.size} elements). autograd's "
+            f"resize can only change the shape of a given tensor, while preserving the number of elements. "
         )
     return operators["view"](operators["contiguous"](self), tuple(shape))
 
@@ -121,7 +124,8 @@ def _mapped(self: Tensor, name: str, fn: Callable, *others: Tensor) -> Tensor:
 
 
 def lu(self: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple:
-    """``(LU, pivots)`` of a batch of matrices, with ``get_infos`` ``(LU, pivots, infos)``. See ``linalg.lu_factor_ex``."""
+    """``(LU, pivots)`` of a batch of matrices, with ``get_infos`` ``(LU, pivots, infos)``. See
+    ``linalg.lu_factor_ex``."""
     from ..linalg import lu_factor_ex
 
     found = lu_factor_ex(self, pivot=pivot)
@@ -142,7 +146,9 @@ def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether both are the same memory with the same sizes and strides."""
     return (
-        type(self._data) not in ABSTRACT and self.data_ptr() == tensor.data_ptr() and self.shape == tensor.shape
+        type(self._data) not in ABSTRACT
+        and self.data_ptr() == tensor.data_ptr()
+        and self.shape == tensor.shape
         and self.stride() == tensor.stride()
     )
 
@@ -162,8 +168,21 @@ def _layout(self: Tensor) -> Any:
     return strided
 
 
-Tensor.layout = property(_layout)
-for _name in ("is_sparse", "is_sparse_csr", "is_quantized", "is_nested", "is_mkldnn", "is_mps", "is_xla", "is_xpu", "is_ipu", "is_vulkan", "is_maia", "is_mtia"):
+attribute("layout", _layout)
+for _name in (
+    "is_sparse",
+    "is_sparse_csr",
+    "is_quantized",
+    "is_nested",
+    "is_mkldnn",
+    "is_mps",
+    "is_xla",
+    "is_xpu",
+    "is_ipu",
+    "is_vulkan",
+    "is_maia",
+    "is_mtia",
+):
     _constant(_name, False, "False: tocha has no such tensors.")
 _constant("volatile", False, "False: since PyTorch 0.4 ``no_grad`` is used instead.")
 _constant("name", None, "None: PyTorch keeps it for old programs.")
@@ -175,4 +194,4 @@ def _output_nr(self: Tensor) -> int:
     return node.attrs if node is not None and node.op.name == "pick" else 0
 
 
-Tensor.output_nr = property(_output_nr)
+attribute("output_nr", _output_nr)

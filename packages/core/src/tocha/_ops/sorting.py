@@ -174,11 +174,15 @@ def _one_a_row(name: str, choose: Any) -> Any:
 
 
 def _kth(xp: Any, x: Any, dim: int, k: int) -> Any:
+    if xp is np:  # NaN counts as the largest here too
+        return np.argpartition(comparable(xp, x), k - 1, dim)[(slice(None),) * dim + (slice(k - 1, k),)]
     return _order(xp, x, dim, False, True)[(slice(None),) * dim + (slice(k - 1, k),)]
 
 
 def _median_index(xp: Any, x: Any, dim: int, ignore_nan: bool) -> Any:
     size = x.shape[dim]
+    if xp is np and (x.dtype.kind not in "fV" or not np.isnan(comparable(xp, x)).any()):
+        return _kth(xp, x, dim, (size - 1) // 2 + 1)
     order = _order(xp, x, dim, False, True)
     lead = (slice(None),) * dim
     middle = order[lead + (slice((size - 1) // 2, (size - 1) // 2 + 1),)]

@@ -43,7 +43,8 @@ def _gamma_below(a: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def _gamma_tail(a: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """From Q(a, x) / density = x * fraction, Legendre's continued fraction, evaluated from its far end with its slope."""
+    """From Q(a, x) / density = x * fraction, Legendre's continued fraction, evaluated from its far end with its
+    slope."""
     from scipy.special import digamma
 
     value, slope = np.zeros_like(a), np.zeros_like(a)

@@ -174,7 +174,9 @@ def traced_while(cond_fn: Callable, body_fn: Callable, carried: Any) -> Any:
     specs = _specs(arguments)
     test, flag = _trace(tracer, cond_fn, carried, specs)
     if not isinstance(flag, Tensor) or len(test.outputs) != 1:
-        raise TracingError(f"expected the condition of while_loop to return one boolean tensor, got {type(flag).__name__}")
+        raise TracingError(
+            f"expected the condition of while_loop to return one boolean tensor, got {type(flag).__name__}"
+        )
     body, result = _trace(tracer, lambda *c: _as_tuple(body_fn(*c)), carried, specs)
     _check_alike("what while_loop carries, and what its body returns", specs, _specs(body.outputs))
     captured = _captured((test, body))

@@ -95,18 +95,22 @@ def grad(
         results: Any = _batched(outs, targets, grad_outputs, retain_graph, create_graph)
     else:
         results = engine.run(
-        _seeds(outs, grad_outputs, create_graph),
-        create_graph if retain_graph is None else retain_graph,
-        create_graph,
-        targets,
-        False,
-    )
+            _seeds(outs, grad_outputs, create_graph),
+            create_graph if retain_graph is None else retain_graph,
+            create_graph,
+            targets,
+            False,
+        )
     if materialize_grads:
         from .._ops.creation import zeros_like
 
         lead = len(_sequence(grad_outputs)[0]) if is_grads_batched else None
-        return tuple([(zeros_like(t) if lead is None else t.new_zeros((lead, *t.shape))) if r is None else r for t,
-                      r in zip(targets, results)])
+        return tuple(
+            [
+                (zeros_like(t) if lead is None else t.new_zeros((lead, *t.shape))) if r is None else r
+                for t, r in zip(targets, results)
+            ]
+        )
     if not allow_unused and any(r is None for r in results):
         raise RuntimeError(
             "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if "

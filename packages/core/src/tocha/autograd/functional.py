@@ -101,8 +101,9 @@ _HESSIAN_MISSING = (
 )
 
 
-def _filled(values: Sequence[Tensor | None], like: Sequence[Tensor], strict: bool, create_graph: bool, missing: str,
-            what: str) -> list[Tensor]:
+def _filled(
+    values: Sequence[Tensor | None], like: Sequence[Tensor], strict: bool, create_graph: bool, missing: str, what: str
+) -> list[Tensor]:
     from .._ops.creation import zeros_like
 
     out = []
@@ -202,8 +203,9 @@ def _zeros(like: Sequence[Tensor]) -> list[Tensor]:
     return [zeros_like(t, requires_grad=True) for t in like]
 
 
-def _second(products: Sequence[Tensor | None], inputs: Sequence[Tensor], v: Any,
-            create_graph: bool) -> list[Tensor | None]:
+def _second(
+    products: Sequence[Tensor | None], inputs: Sequence[Tensor], v: Any, create_graph: bool
+) -> list[Tensor | None]:
     """The gradient of ``products`` (None: not there) along ``v``."""
     kept = [(p, None if v is None else v[i]) for i, p in enumerate(products) if p is not None]
     return gradients([p for p, _ in kept], inputs, None if v is None else [w for _, w in kept], create_graph)
@@ -231,7 +233,7 @@ def jacobian(
     if strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError(
             'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs '
-            'than inputs, '
+            "than inputs, "
             '"forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
         )
     many, given = _tuple(inputs, "inputs", "jacobian")
@@ -283,13 +285,13 @@ def _check_forward(create_graph: bool, strict: bool, vectorize: bool) -> None:
     if create_graph:
         raise NotImplementedError(
             'torch.autograd.functional.jacobian: `create_graph=True` and `strategy="forward-mode"` are not supported '
-            'together (yet). '
+            "together (yet). "
             'Please either set `create_graph=False` or `strategy="reverse-mode"`.'
         )
     if strict:
         raise RuntimeError(
             'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are not supported '
-            'together (yet). Please '
+            "together (yet). Please "
             'either set `strict=False` or `strategy="reverse-mode"`.'
         )
     if not vectorize:
@@ -371,8 +373,9 @@ def vhp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, 
     """
     many, entries, v, outputs, first = _first_gradient("vhp", func, inputs, v, create_graph, strict)
     with _mode(create_graph):
-        product = _filled(_second(first, entries, v, create_graph), entries, strict, create_graph, _JACOBIAN_MISSING,
-                          "hessian")
+        product = _filled(
+            _second(first, entries, v, create_graph), entries, strict, create_graph, _JACOBIAN_MISSING, "hessian"
+        )
     return _exits(outputs, create_graph, False), _exits(product, create_graph, many)
 
 
@@ -391,8 +394,9 @@ def hvp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, 
         seeds = _zeros(entries)
         second = _second(first, entries, seeds, True)
     with _mode(create_graph):
-        product = _filled(_second(second, seeds, v, create_graph), entries, strict, create_graph, _HESSIAN_MISSING,
-                          "hessian")
+        product = _filled(
+            _second(second, seeds, v, create_graph), entries, strict, create_graph, _HESSIAN_MISSING, "hessian"
+        )
     return _exits(outputs, create_graph, False), _exits(product, create_graph, many)
 
 

@@ -10,6 +10,9 @@ from ._region import Constraint
 class _Bounded(Constraint):
     """Numbers above ``lower_bound``, below ``upper_bound``, or both: subclasses say how."""
 
+    lower_bound: Any
+    upper_bound: Any
+
     def __init__(self, *bounds: Any, **named: Any) -> None:
         if len(bounds) + len(named) != len(self._shown) or not set(named) <= set(self._shown[len(bounds) :]):
             raise TypeError(f"{type(self).__name__}() takes the arguments {', '.join(self._shown)}")

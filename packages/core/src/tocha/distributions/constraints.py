@@ -5,22 +5,39 @@ See https://pytorch.org/docs/stable/distributions.html#module-torch.distribution
 
 from __future__ import annotations
 
-from ._joined_constraints import _Cat, _IndependentConstraint, _Stack, MixtureSameFamilyConstraint
+from ._joined_constraints import MixtureSameFamilyConstraint, _Cat, _IndependentConstraint, _Stack
 from ._matrix_constraints import (
-    _CorrCholesky, _LowerCholesky, _LowerTriangular, _PositiveDefinite, _PositiveSemidefinite, _Square, _Symmetric,
+    _CorrCholesky,
+    _LowerCholesky,
+    _LowerTriangular,
+    _PositiveDefinite,
+    _PositiveSemidefinite,
+    _Square,
+    _Symmetric,
 )  # fmt: skip
 from ._region import Constraint, _Dependent, _DependentProperty, is_dependent
 from ._scalar_constraints import (
-    _Boolean, _GreaterThan, _GreaterThanEq, _HalfOpenInterval, _IntegerGreaterThan, _IntegerInterval, _IntegerLessThan,
-    _Interval, _LessThan, _Multinomial, _OneHot, _Real, _Simplex,
+    _Boolean,
+    _GreaterThan,
+    _GreaterThanEq,
+    _HalfOpenInterval,
+    _IntegerGreaterThan,
+    _IntegerInterval,
+    _IntegerLessThan,
+    _Interval,
+    _LessThan,
+    _Multinomial,
+    _OneHot,
+    _Real,
+    _Simplex,
 )  # fmt: skip
 
 __all__ = [
-    "Constraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property", "greater_than", "greater_than_eq",
-    "independent", "integer_interval", "interval", "half_open_interval", "is_dependent", "less_than", "lower_cholesky",
-    "lower_triangular", "MixtureSameFamilyConstraint", "multinomial", "nonnegative", "nonnegative_integer", "one_hot",
-    "positive", "positive_semidefinite", "positive_definite", "positive_integer", "real", "real_vector", "simplex",
-    "square", "stack", "symmetric", "unit_interval",
+    "Constraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property", "greater_than",
+    "greater_than_eq", "independent", "integer_interval", "interval", "half_open_interval", "is_dependent", "less_than",
+    "lower_cholesky", "lower_triangular", "MixtureSameFamilyConstraint", "multinomial", "nonnegative",
+    "nonnegative_integer", "one_hot", "positive", "positive_semidefinite", "positive_definite", "positive_integer",
+    "real", "real_vector", "simplex", "square", "stack", "symmetric", "unit_interval",
 ]  # fmt: skip
 
 dependent = _Dependent()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tocha
 
@@ -35,6 +35,10 @@ class Distribution:
     _parameters: tuple[str, ...] = ()
     _constants: tuple[str, ...] = ()
 
+    if TYPE_CHECKING:  # the parameters, which `_broadcast` sets
+
+        def __getattr__(self, name: str) -> Any: ...
+
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
         """Turn validation on or off for distributions made from now on without ``validate_args``."""
@@ -59,8 +63,8 @@ class Distribution:
             arg_constraints = self.arg_constraints
         except NotImplementedError:
             warnings.warn(
-                f"{self.__class__} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or initialize "
-                "the distribution with `validate_args=False` to turn off validation.",
+                f"{self.__class__} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or "
+                "initialize the distribution with `validate_args=False` to turn off validation.",
                 stacklevel=4,
             )
             return
@@ -77,7 +81,7 @@ class Distribution:
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         """The distribution with its batch expanded to ``batch_shape``, without copying its parameters."""
-        owner = next((c for c in type(self).__mro__ if "_parameters" in c.__dict__), Distribution)
+        owner: Any = next((c for c in type(self).__mro__ if "_parameters" in c.__dict__), Distribution)
         if owner is Distribution:
             raise NotImplementedError
         new = self._get_checked_instance(owner, _instance)
@@ -238,4 +242,6 @@ class Distribution:
 
     def __repr__(self) -> str:
         shown = {name: self.__dict__[name] for name in self.arg_constraints if name in self.__dict__}
-        return f"{type(self).__name__}({', '.join(f'{n}: {v if v.numel() == 1 else v.size()}' for n, v in shown.items())})"
+        return (
+            f"{type(self).__name__}({', '.join(f'{n}: {v if v.numel() == 1 else v.size()}' for n, v in shown.items())})"
+        )

@@ -41,7 +41,9 @@ class Gamma(ExponentialFamily):
     def rsample(self, sample_shape: Any = Size()) -> Any:
         shape = self._extended_shape(sample_shape)
         value = _standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
-        value.detach().clamp_(min=tocha.finfo(value.dtype).tiny)  # a zero would have no logarithm; gradients as they are
+        value.detach().clamp_(
+            min=tocha.finfo(value.dtype).tiny
+        )  # a zero would have no logarithm; gradients as they are
         return value
 
     def log_prob(self, value: Any) -> Any:

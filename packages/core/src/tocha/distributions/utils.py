@@ -1,4 +1,5 @@
-"""Small functions that distributions share: broadcasting, logits and probabilities, properties computed on first use."""
+"""Small functions that distributions share: broadcasting, logits and probabilities, properties computed on first
+use."""
 
 from __future__ import annotations
 
@@ -30,9 +31,12 @@ def broadcast_all(*values: Any) -> tuple:
             first = value if first is None else first
         elif not is_number(value):
             raise ValueError(
-                "Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__."
+                "Input arguments must all be instances of Number, torch.Tensor or objects implementing "
+                "__torch_function__."
             )
-    options: dict = {"dtype": tocha.get_default_dtype()} if first is None else {"dtype": first.dtype, "device": first.device}
+    options: dict = (
+        {"dtype": tocha.get_default_dtype()} if first is None else {"dtype": first.dtype, "device": first.device}
+    )
     tensors = [v if isinstance(v, tocha.Tensor) else tocha.tensor(v, **options) for v in values]
     return tuple(tocha.broadcast_tensors(*tensors))
 

@@ -69,8 +69,9 @@ def jvp(func: Callable, primals: Any, tangents: Any, *, strict: bool = False, ha
     for p, t in zip(leaves, directions):
         if p.shape != t.shape:
             raise RuntimeError(
-                "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
-                f"Tensor is of size {list(p.shape)} while the given forward gradient is of size {list(t.shape)}."
+                "Trying to set a forward gradient that has a different size than that of the original Tensor, this is "
+                f"not supported. Tensor is of size {list(p.shape)} while the given forward gradient is of size "
+                f"{list(t.shape)}."
             )
     linear = _Linear(func, primals, None, has_aux, _JVP)
     found = linear.push(directions)

@@ -8,11 +8,12 @@ from typing import Any
 
 from .._core.tensor import Tensor
 
+_REST = ["..."]  # the group of a bare "..."; "(...)" is another, that merges them
 _TOKEN = re.compile(r"\s*(\.\.\.|[A-Za-z_]\w*|\d+|[()])")
 
 
 def _parse(side: str) -> list[list[str]]:
-    """Groups of names, one a dimension; "..." is a group of its own, "1" an empty one."""
+    """Groups of names, one a dimension; "1" is an empty one."""
     groups: list[list[str]] = []
     inside: list[str] | None = None
     position = 0
@@ -36,7 +37,7 @@ def _parse(side: str) -> list[list[str]]:
         elif inside is not None:
             inside.append(token)
         else:
-            groups.append([token])
+            groups.append(_REST if token == "..." else [token])
     if inside is not None:
         raise ValueError(f"Brackets in rearrange pattern {side.strip()!r} must be balanced and not nested")
     names = [n for g in groups for n in g]
@@ -84,8 +85,8 @@ def rearrange(tensor: Tensor | Sequence[Tensor], pattern: str, **axes_lengths: i
 
 def _apply(tensor: Tensor, left: list[list[str]], right: list[list[str]], lengths: dict[str, int]) -> Tensor:
     shape = tuple(tensor.shape)
-    rest = len(shape) - len(left) + (1 if ["..."] in left else 0)
-    if rest < 0 or (rest and ["..."] not in left):
+    rest = len(shape) - len(left) + any(g is _REST for g in left)
+    if rest < 0 or (rest and not any(g is _REST for g in left)):
         raise RuntimeError(
             f"Number of dimensions in pattern, {len(left)}, must match the tensor's {len(shape)} dimensions of sizes "
             f"{list(shape)}"
@@ -94,7 +95,7 @@ def _apply(tensor: Tensor, left: list[list[str]], right: list[list[str]], length
     order: dict[str, list[int]] = {}
     at = 0
     for group in left:
-        if group == ["..."]:
+        if group is _REST:
             order["..."] = list(range(len(sizes), len(sizes) + rest))
             sizes += shape[at : at + rest]
             at += rest
@@ -108,7 +109,7 @@ def _apply(tensor: Tensor, left: list[list[str]], right: list[list[str]], length
     final: list[int] = []
     for group in right:
         parts = [sizes[d] for n in group for d in order[n]]
-        if group == ["..."]:
+        if group is _REST:
             final += parts
         else:
             total = 1

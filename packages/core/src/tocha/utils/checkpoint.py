@@ -1,6 +1,7 @@
 """Activation checkpointing: forget what a part of the model computed, and compute it again in backward.
 
-Source: https://pytorch.org/docs/stable/checkpoint.html, and Chen et al., "Training Deep Nets with Sublinear Memory Cost".
+Source: https://pytorch.org/docs/stable/checkpoint.html, and Chen et al., "Training Deep Nets with Sublinear Memory
+    Cost".
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ from ..autograd import Function, backward
 from ..autograd.graph import saved_tensors_hooks
 from ..random import fork_rng, get_rng_state, set_rng_state
 
-__all__ = ["CheckpointError", "CheckpointFunction", "check_backward_validity", "checkpoint", "checkpoint_sequential", "detach_variable",
-           "get_device_states", "noop_context_fn", "set_checkpoint_debug_enabled", "set_checkpoint_early_stop", "set_device_states"]  # fmt: skip
+__all__ = ["CheckpointError", "CheckpointFunction", "check_backward_validity", "checkpoint", "checkpoint_sequential",
+           "detach_variable",
+           "get_device_states", "noop_context_fn", "set_checkpoint_debug_enabled", "set_checkpoint_early_stop",
+           "set_device_states"]  # fmt: skip
 
 
 class CheckpointError(RuntimeError):
@@ -34,7 +37,8 @@ _debug: bool | None = None
 
 @contextlib.contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
-    """Whether checkpoints made inside stop recomputing once they have what is needed, whatever their ``early_stop`` says."""
+    """Whether checkpoints made inside stop recomputing once they have what is needed, whatever their ``early_stop``
+    says."""
     global _early_stop
     previous, _early_stop = _early_stop, enable
     try:
@@ -184,16 +188,17 @@ class _Frame:
             return
         if count != len(self.holders):
             raise CheckpointError(
-                "tocha.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation.\n"
-                f"Number of tensors saved during forward: {len(self.holders)}\n"
+                "tocha.utils.checkpoint: A different number of tensors was saved during the original forward and "
+                f"recomputation.\nNumber of tensors saved during forward: {len(self.holders)}\n"
                 f"Number of tensors saved during recomputation: {count}.\n{self._tip()}"
             )
 
     def _same_facts(self, index: int, t: Tensor) -> None:
         if self.check and _facts(t) != self.facts[index]:
             raise CheckpointError(
-                "tocha.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the forward "
-                f"pass.\ntensor at position {index}:\nsaved metadata: {self.facts[index]}\nrecomputed metadata: {_facts(t)}\n{self._tip()}"
+                "tocha.utils.checkpoint: Recomputed values for the following tensors have different metadata than "
+                f"during the forward pass.\ntensor at position {index}:\nsaved metadata: "
+                f"{self.facts[index]}\nrecomputed metadata: {_facts(t)}\n{self._tip()}"
             )
 
     def _tip(self) -> str:
@@ -204,7 +209,14 @@ class _Frame:
 
 
 def _without_reentrant(
-    function: Callable, preserve: bool, context_fn: Callable, check: str, debug: bool, early_stop: bool, args: tuple, kwargs: dict
+    function: Callable,
+    preserve: bool,
+    context_fn: Callable,
+    check: str,
+    debug: bool,
+    early_stop: bool,
+    args: tuple,
+    kwargs: dict,
 ) -> Any:
     if check not in ("default", "none"):
         raise ValueError(f"determinism_check should be one of ['default', 'none'], got: {check}")
@@ -215,7 +227,12 @@ def _without_reentrant(
         with random.again(), recompute_context:
             function(*args, **kwargs)
 
-    frame = _Frame(again, check == "default", early_stop if _early_stop is None else _early_stop, debug if _debug is None else _debug)
+    frame = _Frame(
+        again,
+        check == "default",
+        early_stop if _early_stop is None else _early_stop,
+        debug if _debug is None else _debug,
+    )
     with saved_tensors_hooks(frame.pack, frame.unpack), forward_context:
         return function(*args, **kwargs)
 
@@ -242,9 +259,9 @@ class CheckpointFunction(Function):
         """Run the function again, recorded, and differentiate it."""
         if _towards_targets():
             raise RuntimeError(
-                "When use_reentrant=True, tocha.utils.checkpoint is incompatible with .grad() or passing an `inputs` parameter to "
-                ".backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() without passing the "
-                "`inputs` argument."
+                "When use_reentrant=True, tocha.utils.checkpoint is incompatible with .grad() or passing an `inputs` "
+                "parameter to .backward(). To resolve this error, you can either set use_reentrant=False, or call "
+                ".backward() without passing the `inputs` argument."
             )
         inputs = list(ctx.inputs)
         for place, t in zip(ctx.places, ctx.saved_tensors):
@@ -275,8 +292,8 @@ def _chosen(use_reentrant: bool | None, name: str) -> bool:
     if use_reentrant is not None:
         return use_reentrant
     warnings.warn(
-        f"{name}: the use_reentrant parameter should be passed explicitly. use_reentrant=False is recommended, but if you need to "
-        "preserve the current default behavior, you can pass use_reentrant=True.",
+        f"{name}: the use_reentrant parameter should be passed explicitly. use_reentrant=False is recommended, but if "
+        "you need to preserve the current default behavior, you can pass use_reentrant=True.",
         stacklevel=3,
     )
     return True
@@ -320,8 +337,11 @@ def checkpoint(
     return CheckpointFunction.apply(function, preserve, *args)
 
 
-def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any) -> Any:
-    """Run ``functions`` (a ``Sequential`` or a list) one after the other, in ``segments`` of which all but the last are checkpoints.
+def checkpoint_sequential(
+    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
+) -> Any:
+    """Run ``functions`` (a ``Sequential`` or a list) one after the other, in ``segments`` of which all but the last are
+    checkpoints.
 
     Raises:
         ValueError: an unexpected keyword.
@@ -343,6 +363,8 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentra
     size = len(steps) // segments
     start = 0
     for _ in range(segments - 1 if size else 0):
-        input = checkpoint(runner(steps[start : start + size]), input, use_reentrant=reentrant, preserve_rng_state=preserve)
+        input = checkpoint(
+            runner(steps[start : start + size]), input, use_reentrant=reentrant, preserve_rng_state=preserve
+        )
         start += size
     return runner(steps[start:])(input)

@@ -16,7 +16,6 @@ unsupported(
     "standard_gamma",
 )
 unsupported("gradients of random draws go with the draws, which ONNX has not", "dirichlet_grad", "standard_gamma_grad")
-unsupported("complex numbers have no place in onnxruntime", "complex", "view_as_complex")
 unsupported("an ONNX graph runs on one device: move the model and its inputs there before the export", "transfer")
 
 

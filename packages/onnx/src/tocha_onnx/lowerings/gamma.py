@@ -125,13 +125,27 @@ def zeta(b: Builder, s: Array, q: Array) -> Array:
     return b.Where(b.Equal(s, 1), _inf(b), b.Where(b.Less(s, 1), _nan(b), y))
 
 
-@in_float64("polygamma")
+@lowering("polygamma")
 def polygamma(b: Builder, x: Array, n: int) -> Array:
-    if n == 0:
-        return digamma(b, x)
+    wide = b.cast(x, NP_FLOAT64)
+    if n == 1:
+        return b.cast(_trigamma(b, x, wide), x.dtype)
+    return b.cast(digamma(b, wide) if n == 0 else _polygamma(b, wide, n), x.dtype)
+
+
+def _polygamma(b: Builder, x: Array, n: int) -> Array:
     y = b.Mul(hurwitz(b, b.constant(float(n + 1), NP_FLOAT64), x), (-1) ** (n + 1) * float(math.factorial(n)))
     y = b.Where(b.Equal(x, math.inf), b.constant(0.0, NP_FLOAT64), y)
     return b.Where(pole(b, x), b.constant((-1) ** (n + 1) * math.inf, NP_FLOAT64), y)
+
+
+def _trigamma(b: Builder, x: Array, wide: Array) -> Array:
+    """Reflected below 0.5, with the sine in the input's own type: PyTorch's poles at negative integers are finite."""
+    reflected = b.Less(wide, 0.5)
+    y = _polygamma(b, b.Where(reflected, b.Sub(1, wide), wide), 1)
+    sine = b.cast(b.Sin(b.Mul(x, math.pi)), NP_FLOAT64)
+    of_sine = b.Div(math.pi**2, b.Mul(sine, sine))
+    return b.Where(reflected, b.Sub(of_sine, y), y)
 
 
 # ---------------------------------------------------------------- incomplete gamma functions

@@ -99,6 +99,8 @@ def lifted(b: Builder, x: Array) -> Array:
 
 @lowering("gather")
 def gather(b: Builder, x: Array, index: Array, dim: int) -> Array:
+    if x.rank and index.rank and x.rank != index.rank:  # PyTorch takes an empty index of any rank
+        return b.zeros(index.shape, x.dtype)
     result = b.GatherElements(lifted(b, x), b.cast(lifted(b, index), NP_INT64), axis=dim)
     return result if index.rank else b.squeeze(result, (0,))
 

@@ -37,9 +37,5 @@ def angle(b: Builder, x: Array) -> Array:
     return b.Where(b.Less(x, 0), b.constant(math.pi, x.dtype), b.Where(isnan(b, x), x, b.constant(0, x.dtype)))
 
 
-unsupported(
-    "complex numbers have no place in onnxruntime",
-    "fft_c2c", "fft_c2r", "fft_r2c", "imag", "view_as_real",
-)  # fmt: skip
 unsupported("its search for the first of equal maxima has no ONNX form", "bag_argmax")
 unsupported("its windows are drawn anew for each channel", "fractional_max_pool_indices")
