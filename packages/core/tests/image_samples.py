@@ -9,8 +9,9 @@ import tocha
 import tocha.nn.functional as F
 
 # positions that no rounding moves to another pixel, inside the image and outside
-GRID = np.array([[[[-0.9, 0.3], [0.25, -0.45], [1.3, 0.1]], [[0.05, 0.9], [-1.4, -0.7], [0.6, 0.55]]]])
+GRID = np.array([[[[-0.9, 0.3], [0.25, -0.45], [1.3, 0.1]], [[0.05, 0.9], [-1.35, -0.7], [0.62, 0.55]]]])
 POINTS = np.concatenate([GRID.reshape(1, 1, 2, 3, 2), np.full((1, 1, 2, 3, 1), 0.15)], -1)
+BYTES = np.arange(2 * 3 * 6 * 5, dtype=np.uint8).reshape(2, 3, 6, 5) * 37
 DRAWN = np.array([[[0.2, 0.7], [0.6, 0.1]]])
 
 
@@ -59,7 +60,7 @@ IMAGES = [
     Sample("fractional_max_pool2d", lambda x, s: F.fractional_max_pool2d(x, 2, 3, _random_samples=s.detach()),
            ((1, 2, 6, 6), DRAWN), differentiable=False),
     Sample("batch_norm affine", lambda x, w, b: F.batch_norm(x, None, None, w, b, True), ((3, 2, 2, 3), (2,), (2,))),
-    Sample("batch_norm inference", lambda x, m, v, w, b: F.batch_norm(x, m, v * v, w, b),
+    Sample("batch_norm inference", lambda x, m, v, w, b: F.batch_norm(x, m.detach(), (v * v).detach(), w, b),
            ((3, 2, 4), (2,), (2,), (2,), (2,))),
     Sample("instance_norm", lambda x, w, b: F.instance_norm(x, None, None, w, b), ((2, 3, 4, 2), (3,), (3,))),
     Sample("group_norm", lambda x, w, b: F.group_norm(x, 2, w, b), ((2, 4, 3), (4,), (4,))),
@@ -75,6 +76,9 @@ IMAGES = [
     *[Sample(f"interpolate {mode} antialiased", lambda x, mode=mode: F.interpolate(x, (3, 7), mode=mode,
                                                                                    antialias=True),
              ((1, 2, 8, 5),)) for mode in ("bilinear", "bicubic", "lanczos")],
+    *[Sample(f"interpolate bytes {mode} {antialias}", lambda x, m=mode,
+             a=antialias: F.interpolate(x, (9, 4), mode=m, antialias=a),
+             (BYTES,), differentiable=False) for mode in ("bilinear", "bicubic") for antialias in (False, True)],
     Sample("interpolate linear corners", lambda x: F.interpolate(x, 7, mode="linear", align_corners=True),
            ((2, 2, 4),)),
     Sample("interpolate trilinear", lambda x: F.interpolate(x, scale_factor=2.0, mode="trilinear"), ((1, 1, 2, 3, 2),)),
@@ -83,8 +87,8 @@ IMAGES = [
       for mode in ("bilinear", "nearest", "bicubic") for padding in ("zeros", "border", "reflection")],
     Sample("grid_sample volumes", lambda x, g: F.grid_sample(x, g, align_corners=True), ((1, 2, 3, 4, 5), POINTS)),
     Sample("affine_grid", lambda t: F.affine_grid(t, (2, 1, 3, 4), align_corners=False), ((2, 2, 3),)),
-    Sample("unfold", lambda x: F.unfold(x, (2, 3), (2, 1), 1, 2), ((2, 2, 5, 6),)),
-    Sample("fold", lambda x: F.fold(x, (4, 5), 2, stride=(1, 2)), ((2, 8, 6),)),
+    Sample("unfold blocks", lambda x: F.unfold(x, (2, 3), (2, 1), 1, 2), ((2, 2, 5, 6),)),
+    Sample("fold blocks", lambda x: F.fold(x, (4, 5), 2, stride=(1, 2)), ((2, 8, 6),)),
     Sample("pixel_shuffle", lambda x: F.pixel_shuffle(x, 2), ((1, 8, 2, 3),)),
     Sample("pixel_unshuffle", lambda x: F.pixel_unshuffle(x, 2), ((2, 4, 6),)),
     Sample("channel_shuffle", lambda x: F.channel_shuffle(x, 2), ((2, 6, 2),)),

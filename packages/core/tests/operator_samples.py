@@ -200,5 +200,6 @@ SAMPLES: list[Sample] = [
 ]  # fmt: skip
 
 from image_samples import IMAGES  # noqa: E402
+from network_samples import NETWORKS  # noqa: E402
 
-SAMPLES += IMAGES
+SAMPLES += IMAGES + NETWORKS

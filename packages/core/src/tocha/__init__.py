@@ -42,6 +42,7 @@ from ._ops.einsum import *
 from ._ops.exchange import *
 from ._ops.extremes import *
 from ._ops.from_data import *
+from ._ops.gamma_sampling import *
 from ._ops.grid_sampling import *
 from ._ops.indexing import *
 from ._ops.legacy import *
@@ -119,6 +120,7 @@ _LAZY = {
     "special": "tocha.special",
     "fft": "tocha.fft",
     "masked": "tocha.masked",
+    "distributions": "tocha.distributions",
     "signal": "tocha.signal",
     "linalg": "tocha.linalg",
     "set_printoptions": "tocha._core.printing:set_printoptions",

@@ -265,22 +265,18 @@ def _inference_kernel(xp: Any, x: Any, weight: Any, bias: Any, mean: Any, varian
 
 def _inference_rule(n: Any, g: Any) -> tuple:
     x, weight, mean, variance = n.saved
-    to_x, to_weight, to_bias, to_mean, to_variance = n.edges
+    to_x, to_weight, to_bias = n.edges[:3]
     (eps,) = n.attrs
     dims, ndim = _dims(x), len(x.shape)
     rstd = rsqrt(variance + eps)
     scale = rstd if weight is None else rstd * weight
     gx = None if to_x is None else tied(cast_like(g * _vector(scale, ndim), x), x)
-    gw = gb = gm = gv = None
-    if to_bias is not None or to_mean is not None:
-        total = tied(sum_dims(g, dims, False), x)
-        gb = None if to_bias is None else cast_like(total, mean if weight is None else weight)
-        gm = None if to_mean is None else cast_like(-total * scale, mean)
-    if to_weight is not None or to_variance is not None:
-        products = sum_dims(g * (x - _vector(mean, ndim)), dims, False)
-        gw = None if to_weight is None else cast_like(products * rstd, weight)
-        gv = None if to_variance is None else cast_like(products * scale * (rstd * rstd) * -0.5, variance)
-    return gx, gw, gb, gm, gv
+    gw = gb = None
+    if to_bias is not None:
+        gb = cast_like(tied(sum_dims(g, dims, False), x), mean if weight is None else weight)
+    if to_weight is not None:
+        gw = cast_like(sum_dims(g * (x - _vector(mean, ndim)), dims, False) * rstd, weight)
+    return gx, gw, gb, None, None
 
 
 batch_norm_inference = operator(

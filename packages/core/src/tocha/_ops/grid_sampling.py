@@ -12,6 +12,7 @@ from .._core.dtypes import NP_INT64
 from .._core.families import operator
 from .._core.templates import expected_tensor, scalar_type_name
 from .._core.tensor import Tensor
+from .constants import zeros_as
 from .dims import product
 from .indexing import gather_index
 from .tie import tied
@@ -91,6 +92,16 @@ _nodes = operator(
     outputs=3,
 )
 
+_unmoved = operator(
+    "grid_nearest_weight",
+    lambda xp, inside, x: inside,
+    lambda n, g: (g, zeros_as(n.saved[0])),
+    lambda inside, x: (inside.shape, inside.dtype),
+    arity=2,
+    save=(1,),
+    linear=True,
+)
+
 # ---------------------------------------------------------------- sampling
 
 
@@ -118,7 +129,7 @@ def _neighbours(coordinate: Any, size: Any, mode: str, padding: str, align_corne
     position = _position(coordinate, size, padding, align_corners)
     if mode == "nearest":
         pixel, inside, _ = _nodes(position, size, 0, "zeros", align_corners, True)
-        return [(pixel, inside)]
+        return [(pixel, _unmoved(inside, position))]
     low, low_inside, whole = _nodes(position, size, 0, "zeros", align_corners, False)
     high, high_inside, _ = _nodes(position, size, 1, "zeros", align_corners, False)
     share = position - whole

@@ -6,7 +6,7 @@ from typing import Any
 
 from .._core import arrays, dtypes
 from .._core.broadcast import operators
-from .._core.grad_mode import no_grad
+from .._core.grad_mode import no_grad, recording
 from .._core.templates import expected_tensor, scalar_type_name
 from .._core.tensor import Tensor
 from .._core.views import bump_version
@@ -68,6 +68,12 @@ def batch_norm(
     _check_parameter_dtypes(input, (weight, bias, running_mean, running_var))
     if len(shape) < 2:  # no channels: nothing to normalise
         return input * 1
+    for name, t in (("running_mean", running_mean), ("running_var", running_var)):
+        if t is not None and t._flags & 1 and recording():
+            raise RuntimeError(
+                f"The function 'batch_norm' is not differentiable with respect to argument '{name}'. This input cannot "
+                "have requires_grad True."
+            )
     if not training:
         return batch_norm_inference(input, weight, bias, running_mean, running_var, float(eps))
     result, mean, variance = batch_norm_train(input, weight, bias, float(eps))
@@ -88,7 +94,7 @@ def _update(
 def _move(running: Tensor, new: Tensor, momentum: float, share: float) -> None:
     """``running = (1 - momentum) running + share new``, in place and unrecorded."""
     raw, found = running._data, new._data
-    if arrays.for_array(raw) is None:
+    if arrays.for_array(raw) is None or arrays.for_array(found) is None:  # on the meta device, or in a trace
         with no_grad():
             running.mul_(1 - momentum).add_(new * share)
         return

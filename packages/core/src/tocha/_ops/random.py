@@ -203,7 +203,7 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any =
     if p is None and input._data.dtype.kind not in "fV":
         raise RuntimeError(f'"bernoulli_tensor_cpu_p_" not implemented for \'{input.dtype}\'')
     chance = _host(input) if p is None else p
-    result = _on_device_of(streams.bernoulli(gen, np.empty_like(_host(input)), chance), input)
+    result = _on_device_of(streams.bernoulli(gen, np.empty_like(_host(input), order="C"), chance), input)
     if input.requires_grad:
         result = result + input * 0
     return result if out is None else store(out, result)

@@ -12,6 +12,7 @@ import contextlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
+from .._core.dtypes import float32
 from .._core.grad_mode import enable_grad, inference_enabled, inference_mode, recording
 from .._core.node import Node, next_sequence
 from .._core.record import Op
@@ -105,20 +106,27 @@ def gradients(
     )
 
 
+def _anything(like: Tensor) -> Tensor:
+    """Numbers from 1 to 2 without a pattern, where rules that take logarithms of their cotangent are smooth."""
+    from .._ops.creation import arange
+
+    count = arange(like._data.size, dtype=float32, device=like.device)
+    return (1 + (count * 0.6180339887).frac()).reshape(like.shape).to(like.dtype)
+
+
 class Pushforward:
     """The derivative of recorded ``outputs`` with respect to ``roots`` as a function of tangents, at no rule's cost.
 
-    The vector-Jacobian product is linear in the cotangent, so its own derivative with respect to the cotangent is
-    the Jacobian-vector product (the "double-backward trick"): every rule serves in forward mode as well.
+    The vector-Jacobian product is linear in the cotangent, so its own derivative with respect to the cotangent, at any
+    value of it, is the Jacobian-vector product (the "double-backward trick"): every rule serves in forward mode as
+    well.
     """
 
     def __init__(self, outputs: Sequence[Tensor], roots: Sequence[Tensor]) -> None:
-        from .._ops.creation import zeros_like
-
         self.ids = {id(r) for r in roots}
         self.live = leads_beyond(outputs, self.ids)
         with level():
-            self.cotangents = [zeros_like(o).requires_grad_() if edge(o) is not None else None for o in outputs]
+            self.cotangents = [_anything(o).requires_grad_() if edge(o) is not None else None for o in outputs]
             products = gradients(outputs, roots, self.cotangents, True)
         self.products = [(i, p) for i, p in enumerate(products) if p is not None and edge(p) is not None]
         self.ids |= {id(c) for c in self.cotangents}

@@ -18,10 +18,10 @@ class Independent(Distribution):
         >>> import tocha
         >>> from tocha.distributions import Independent, Normal
         >>> Independent(Normal(tocha.zeros(3, 4), 1.0), 1).event_shape
-        torch.Size([4])
+        tocha.Size([4])
     """
 
-    arg_constraints: dict = {}  # type: ignore[assignment]
+    arg_constraints: dict = {}
 
     def __init__(
         self, base_distribution: Any, reinterpreted_batch_ndims: int, validate_args: bool | None = None

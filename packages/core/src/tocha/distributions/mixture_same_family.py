@@ -21,7 +21,7 @@ class MixtureSameFamily(Distribution):
         ValueError: the arguments are of other types, or their batches do not fit.
     """
 
-    arg_constraints: dict = {}  # type: ignore[assignment]
+    arg_constraints: dict = {}
     has_rsample = False
 
     def __init__(
@@ -40,7 +40,7 @@ class MixtureSameFamily(Distribution):
                     f"`mixture_distribution.batch_shape` ({mixture_batch}) is not compatible with "
                     f"`component_distribution.batch_shape`({batch})"
                 )
-        count, components = mixture_distribution.param_shape[-1], component_distribution.batch_shape[-1]
+        count, components = mixture_distribution.logits.shape[-1], component_distribution.batch_shape[-1]
         if count != components:
             raise ValueError(
                 f"`mixture_distribution component` ({count}) does not equal `component_distribution.batch_shape[-1]` "

@@ -24,7 +24,7 @@ class TransformedDistribution(Distribution):
         ValueError: ``transforms`` are not transforms, or the base has too few dimensions for them.
     """
 
-    arg_constraints: dict = {}  # type: ignore[assignment]
+    arg_constraints: dict = {}
 
     def __init__(
         self, base_distribution: Any, transforms: Transform | list[Transform], validate_args: bool | None = None

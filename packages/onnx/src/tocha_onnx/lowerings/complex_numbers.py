@@ -176,7 +176,7 @@ def r2c(b: Builder, x: Array, dims: tuple, scale: float) -> Complex:
     rank, last = x.rank, dims[-1]
     n = x.shape[last]
     cosine, sine = _angles(b, n, n // 2 + 1, n, x.dtype)
-    z = Complex(_along(b, x, last, cosine, rank), b.Neg(_along(b, x, last, sine, rank)))
+    z = Complex(_along(b, x, last, cosine, rank), _along(b, x, last, b.Neg(sine), rank))
     for dim in dims[:-1]:
         z = _transform(b, z, dim, x.shape[dim], rank, True)
     return Complex(_scaled(b, z.real, scale), _scaled(b, z.imag, scale))

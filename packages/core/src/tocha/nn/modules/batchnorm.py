@@ -228,10 +228,10 @@ class LazyNorm(LazyModuleMixin):
     def initialize_parameters(self, input: Tensor) -> None:
         """Give the parameters and statistics the shapes that fit ``input``, and their initial values."""
         module: Any = self
-        if not self.has_uninitialized_params():
-            return
         module._check_input_dim(input)
         module.num_features = input.shape[self._channel_dim(input)]
+        if not self.has_uninitialized_params():  # loaded before the first call
+            return
         for member in (module.weight, module.bias, module.running_mean, module.running_var):
             if member is not None:
                 member.materialize((module.num_features,))

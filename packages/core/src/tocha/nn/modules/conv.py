@@ -298,8 +298,6 @@ class _Lazy(LazyModuleMixin):
     def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
         """Give the parameters the shapes that fit ``input``, and their initial values."""
         module: Any = self
-        if not self.has_uninitialized_params():
-            return
         nd = module.nd
         if input.dim() not in (nd + 1, nd + 2):
             raise RuntimeError(
@@ -309,6 +307,8 @@ class _Lazy(LazyModuleMixin):
         module.in_channels = input.shape[-nd - 1]
         if module.in_channels % module.groups:
             raise ValueError("in_channels must be divisible by groups")
+        if not self.has_uninitialized_params():  # loaded before the first call
+            return
         module.weight.materialize(module._weight_shape())
         if module.bias is not None:
             module.bias.materialize((module.out_channels,))

@@ -44,7 +44,7 @@ class Module(types.ModuleType):
 
     def __init__(self, name: str, library: str, special: dict[str, Any]) -> None:
         super().__init__(name)
-        self.__dict__.update(_library=library, _special=special, __path__=[])
+        self.__dict__.update(_name=name, _library=library, _special=special, __path__=[])
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -55,7 +55,7 @@ class Module(types.ModuleType):
         return value
 
     def _make(self, name: str) -> Any:
-        table = module_table(self.__name__)
+        table = module_table(self._name)
         library = importlib.import_module(self._library)
         if name in table["ufuncs"]:
             loops = table["ufuncs"][name]
@@ -73,7 +73,7 @@ class Module(types.ModuleType):
         return found
 
     def __dir__(self) -> list[str]:
-        table = module_table(self.__name__)
+        table = module_table(self._name)
         return sorted({*table["functions"], *table["ufuncs"], *table["others"].split(), *self.__dict__["_special"]})
 
 
