@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from operator_samples import Sample
+from sample import Sample
 
 import tocha
 import tocha.nn.functional as F
@@ -34,19 +34,32 @@ IMAGES = [
     Sample("conv3d", lambda x, w, b: F.conv3d(x, w, b, 1, 1), ((1, 2, 3, 4, 3), (2, 2, 2, 3, 2), (2,))),
     Sample("conv_transpose1d", lambda x, w, b: F.conv_transpose1d(x, w, b, 2, 1, 1), ((2, 3, 4), (3, 2, 3), (2,))),
     Sample("conv_transpose2d", lambda x, w, b: F.conv_transpose2d(x, w, b, 2), ((1, 3, 3, 2), (3, 2, 2, 2), (2,))),
-    Sample("conv_transpose2d groups", lambda x, w: F.conv_transpose2d(x, w, None, (1, 2), 1, (0, 1), 2, (2, 1)),
-           ((1, 4, 4, 3), (4, 2, 3, 3))),
-    Sample("conv_transpose2d far", lambda x, w: F.conv_transpose2d(x, w, None, 1, 0, 1, 1, 2),
-           ((1, 2, 3, 3), (2, 2, 2, 2))),
+    Sample(
+        "conv_transpose2d groups",
+        lambda x, w: F.conv_transpose2d(x, w, None, (1, 2), 1, (0, 1), 2, (2, 1)),
+        ((1, 4, 4, 3), (4, 2, 3, 3)),
+    ),
+    Sample(
+        "conv_transpose2d far", lambda x, w: F.conv_transpose2d(x, w, None, 1, 0, 1, 1, 2), ((1, 2, 3, 3), (2, 2, 2, 2))
+    ),
     Sample("conv_transpose3d", lambda x, w: F.conv_transpose3d(x, w, None, 2, 1), ((1, 2, 2, 2, 3), (2, 2, 3, 2, 2))),
     Sample("max_pool1d", lambda x: F.max_pool1d(x, 3, 2, 1), ((2, 2, 7),)),
     Sample("max_pool2d overlapping", lambda x: F.max_pool2d(x, 3, 2, 1, 1, True), ((1, 2, 6, 7),)),
     Sample("max_pool2d dilated", lambda x: F.max_pool2d(x, (2, 3), 1, (1, 0), (2, 1)), ((2, 1, 6, 5),)),
-    Sample("max_pool2d indices", lambda x: pair(lambda x: F.max_pool2d(x, 3, 2, 1, return_indices=True), x),
-           ((1, 2, 5, 6),)),
+    Sample(
+        "max_pool2d indices",
+        lambda x: pair(lambda x: F.max_pool2d(x, 3, 2, 1, return_indices=True), x),
+        ((1, 2, 5, 6),),
+    ),
     Sample("max_pool3d", lambda x: F.max_pool3d(x, 2), ((1, 1, 4, 4, 2),)),
-    Sample("max_unpool2d", lambda x: F.max_unpool2d(x, tocha.zeros_like(x, dtype=tocha.int64) + tocha.arange(
-        4, device=x.device).view(2, 2) * 5, 2), ((1, 2, 2, 2),), meta=False),
+    Sample(
+        "max_unpool2d",
+        lambda x: F.max_unpool2d(
+            x, tocha.zeros_like(x, dtype=tocha.int64) + tocha.arange(4, device=x.device).view(2, 2) * 5, 2
+        ),
+        ((1, 2, 2, 2),),
+        meta=False,
+    ),
     Sample("avg_pool1d", lambda x: F.avg_pool1d(x, 3, 2, 1, True, False), ((2, 2, 8),)),
     Sample("avg_pool2d overlapping", lambda x: F.avg_pool2d(x, 3, 2, 1, True), ((1, 2, 6, 7),)),
     Sample("avg_pool2d divisor", lambda x: F.avg_pool2d(x, (2, 3), 2, divisor_override=5), ((2, 5, 6),)),
@@ -57,11 +70,18 @@ IMAGES = [
     Sample("adaptive_avg_pool3d larger", lambda x: F.adaptive_avg_pool3d(x, (3, 2, 2)), ((1, 2, 2, 3, 4),)),
     Sample("adaptive_max_pool1d", lambda x: F.adaptive_max_pool1d(x, 4), ((2, 2, 7),)),
     Sample("adaptive_max_pool2d", lambda x: pair(lambda x: F.adaptive_max_pool2d(x, (2, 3), True), x), ((1, 2, 4, 6),)),
-    Sample("fractional_max_pool2d", lambda x, s: F.fractional_max_pool2d(x, 2, 3, _random_samples=s.detach()),
-           ((1, 2, 6, 6), DRAWN), differentiable=False),
+    Sample(
+        "fractional_max_pool2d",
+        lambda x, s: F.fractional_max_pool2d(x, 2, 3, _random_samples=s.detach()),
+        ((1, 2, 6, 6), DRAWN),
+        differentiable=False,
+    ),
     Sample("batch_norm affine", lambda x, w, b: F.batch_norm(x, None, None, w, b, True), ((3, 2, 2, 3), (2,), (2,))),
-    Sample("batch_norm inference", lambda x, m, v, w, b: F.batch_norm(x, m.detach(), (v * v).detach(), w, b),
-           ((3, 2, 4), (2,), (2,), (2,), (2,))),
+    Sample(
+        "batch_norm inference",
+        lambda x, m, v, w, b: F.batch_norm(x, m.detach(), (v * v).detach(), w, b),
+        ((3, 2, 4), (2,), (2,), (2,), (2,)),
+    ),
     Sample("instance_norm", lambda x, w, b: F.instance_norm(x, None, None, w, b), ((2, 3, 4, 2), (3,), (3,))),
     Sample("group_norm", lambda x, w, b: F.group_norm(x, 2, w, b), ((2, 4, 3), (4,), (4,))),
     Sample("layer_norm two", lambda x, w: F.layer_norm(x, (2, 3), w), ((4, 2, 3), (2, 3))),
@@ -69,22 +89,45 @@ IMAGES = [
     Sample("local_response_norm", lambda x: F.local_response_norm(x, 3), ((2, 5, 3),)),
     Sample("normalize", lambda x: F.normalize(x, dim=-1), ((2, 3),)),
     Sample("pad", lambda x: F.pad(x, (1, 2, -1, 0), value=1.5), ((2, 3, 4),)),
-    *[Sample(f"pad {mode}", lambda x, mode=mode: F.pad(x, (2, 1, -1, 2), mode), ((1, 2, 4, 5),))
-      for mode in ("reflect", "replicate", "circular")],
-    *[Sample(f"interpolate {mode}", lambda x, mode=mode: F.interpolate(x, (7, 3), mode=mode), ((1, 2, 4, 5),))
-      for mode in ("nearest", "nearest-exact", "area", "bilinear", "bicubic")],
-    *[Sample(f"interpolate {mode} antialiased", lambda x, mode=mode: F.interpolate(x, (3, 7), mode=mode,
-                                                                                   antialias=True),
-             ((1, 2, 8, 5),)) for mode in ("bilinear", "bicubic", "lanczos")],
-    *[Sample(f"interpolate bytes {mode} {antialias}", lambda x, m=mode,
-             a=antialias: F.interpolate(x, (9, 4), mode=m, antialias=a),
-             (BYTES,), differentiable=False) for mode in ("bilinear", "bicubic") for antialias in (False, True)],
-    Sample("interpolate linear corners", lambda x: F.interpolate(x, 7, mode="linear", align_corners=True),
-           ((2, 2, 4),)),
+    *[
+        Sample(f"pad {mode}", lambda x, mode=mode: F.pad(x, (2, 1, -1, 2), mode), ((1, 2, 4, 5),))
+        for mode in ("reflect", "replicate", "circular")
+    ],
+    *[
+        Sample(f"interpolate {mode}", lambda x, mode=mode: F.interpolate(x, (7, 3), mode=mode), ((1, 2, 4, 5),))
+        for mode in ("nearest", "nearest-exact", "area", "bilinear", "bicubic")
+    ],
+    *[
+        Sample(
+            f"interpolate {mode} antialiased",
+            lambda x, mode=mode: F.interpolate(x, (3, 7), mode=mode, antialias=True),
+            ((1, 2, 8, 5),),
+        )
+        for mode in ("bilinear", "bicubic", "lanczos")
+    ],
+    *[
+        Sample(
+            f"interpolate bytes {mode} {antialias}",
+            lambda x, m=mode, a=antialias: F.interpolate(x, (9, 4), mode=m, antialias=a),
+            (BYTES,),
+            differentiable=False,
+        )
+        for mode in ("bilinear", "bicubic")
+        for antialias in (False, True)
+    ],
+    Sample(
+        "interpolate linear corners", lambda x: F.interpolate(x, 7, mode="linear", align_corners=True), ((2, 2, 4),)
+    ),
     Sample("interpolate trilinear", lambda x: F.interpolate(x, scale_factor=2.0, mode="trilinear"), ((1, 1, 2, 3, 2),)),
-    *[Sample(f"grid_sample {mode} {padding}", lambda x, g, m=mode, p=padding: F.grid_sample(x, g, m, p),
-             ((1, 2, 4, 5), GRID))
-      for mode in ("bilinear", "nearest", "bicubic") for padding in ("zeros", "border", "reflection")],
+    *[
+        Sample(
+            f"grid_sample {mode} {padding}",
+            lambda x, g, m=mode, p=padding: F.grid_sample(x, g, m, p),
+            ((1, 2, 4, 5), GRID),
+        )
+        for mode in ("bilinear", "nearest", "bicubic")
+        for padding in ("zeros", "border", "reflection")
+    ],
     Sample("grid_sample volumes", lambda x, g: F.grid_sample(x, g, align_corners=True), ((1, 2, 3, 4, 5), POINTS)),
     Sample("affine_grid", lambda t: F.affine_grid(t, (2, 1, 3, 4), align_corners=False), ((2, 2, 3),)),
     Sample("unfold blocks", lambda x: F.unfold(x, (2, 3), (2, 1), 1, 2), ((2, 2, 5, 6),)),
@@ -92,4 +135,4 @@ IMAGES = [
     Sample("pixel_shuffle", lambda x: F.pixel_shuffle(x, 2), ((1, 8, 2, 3),)),
     Sample("pixel_unshuffle", lambda x: F.pixel_unshuffle(x, 2), ((2, 4, 6),)),
     Sample("channel_shuffle", lambda x: F.channel_shuffle(x, 2), ((2, 6, 2),)),
-]  # fmt: skip
+]

@@ -15,6 +15,7 @@ PIXELS = np.array([[[2, 0], [1, 1]], [[0, 2], [2, 1]]])
 SIGNS = np.array([[1.0, -1.0, 1.0], [-1.0, -1.0, 1.0]])
 HALVES = np.array([[0.25, 0.5, 1.0], [0.0, 0.75, 0.5]])
 LABELS = np.array([[1, 2, 1], [2, 2, 0]])
+SEVERAL = np.array([[2, -1, 0], [0, 1, -1]])
 LOOKED_UP = np.array([0, 2, 1, 2, 2])
 BAGS = np.array([0, 2, 2])
 SEEN = np.array([[True, False, True, True], [True, True, False, True], [False, True, True, True]])
@@ -129,11 +130,13 @@ NETWORKS = [
     Sample("gaussian_nll_loss", lambda x, y, v: F.gaussian_nll_loss(x, y, v), ((2, 3),) * 3, positive=True, meta=False,
            waits=1),
     Sample("multi_margin_loss", lambda x, t: F.multi_margin_loss(x, t, p=2), ((3, 3), CLASSES)),
-    Sample("multilabel_margin_loss", lambda x, t: F.multilabel_margin_loss(x, t), ((2, 3), np.array([[2, -1, 0], [0, 1, -1]]))),
+    Sample("multilabel_margin_loss", lambda x, t: F.multilabel_margin_loss(x, t),
+           ((2, 3), np.array([[2, -1, 0], [0, 1, -1]]))),
     Sample("multilabel_soft_margin_loss", against("multilabel_soft_margin_loss", HALVES), ((2, 3),)),
     Sample("hinge_embedding_loss", against("hinge_embedding_loss", SIGNS), ((2, 3),)),
     Sample("margin_ranking_loss", lambda x, y: F.margin_ranking_loss(x, y, fixed(SIGNS)(x), 0.3), ((2, 3), (2, 3))),
-    Sample("cosine_embedding_loss", lambda x, y: F.cosine_embedding_loss(x, y, fixed(SIGNS[0, :2])(x)), ((2, 3), (2, 3))),
+    Sample("cosine_embedding_loss", lambda x, y: F.cosine_embedding_loss(x, y, fixed(SIGNS[0, :2])(x)),
+           ((2, 3), (2, 3))),
     Sample("triplet_margin_loss", lambda a, p, n: F.triplet_margin_loss(a, p, n, swap=True), ((2, 3),) * 3),
     Sample("ctc_loss", lambda x: F.ctc_loss(F.log_softmax(x, 2), tocha.tensor(LABELS), (5, 4), (3, 2)), ((5, 2, 4),),
            differentiable=False, meta=False),
@@ -144,7 +147,8 @@ NETWORKS = [
     Sample("cdist by product", lambda x, y: tocha.cdist(x, y, compute_mode="use_mm_for_euclid_dist"), ((2, 3), (4, 3))),
     Sample("pdist", lambda x: F.pdist(x, 1.5), ((4, 3),)),
     Sample("bilinear", lambda x, y, w, b: F.bilinear(x, y, w, b), ((2, 3), (2, 2), (4, 3, 2), (4,))),
-    Sample("embedding padded", lambda i, w: F.embedding(i, w, padding_idx=2), (LOOKED_UP, (3, 2))),
+    Sample("embedding padded", lambda i, w: F.embedding(i, w, padding_idx=2), (LOOKED_UP, (3, 2)),
+           differentiable=False),
     Sample("embedding by frequency", lambda i, w: F.embedding(i, w, scale_grad_by_freq=True), (LOOKED_UP, (3, 2)),
            differentiable=False),
     Sample("embedding_bag sum", bag("sum"), ((3, 2),), meta=False, waits=1),

@@ -6,39 +6,15 @@ float64 tensors of fixed random numbers; ``positive`` keeps them above zero, ``f
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from image_samples import IMAGES
+from sample import Sample
 
 import tocha
 import tocha.nn.functional as F
 from tocha import linalg
-
-
-@dataclass
-class Sample:
-    name: str
-    fn: Callable
-    inputs: tuple
-    positive: bool = False
-    differentiable: bool = True
-    meta: bool = True
-    device: bool = True
-    waits: int = 0  # how often the host has to wait for the device: where a shape depends on values
-    scale: float = 1.0
-
-    def arrays(self) -> list[np.ndarray]:
-        rng = np.random.default_rng(sum(map(ord, self.name)))
-        made = []
-        for given in self.inputs:
-            if isinstance(given, np.ndarray):
-                made.append(given.copy())
-            else:
-                x = rng.standard_normal(given) * self.scale
-                made.append(np.abs(x) + 0.5 if self.positive else x)
-        return made
 
 
 def ints(*values: Any) -> np.ndarray:
@@ -197,6 +173,7 @@ SAMPLES: list[Sample] = [
     Sample("cholesky", lambda x: linalg.cholesky(x @ x.mT + tocha.eye(3, dtype=x.dtype, device=x.device)), ((3, 3),)),
     Sample("svdvals", lambda x: linalg.svdvals(x), ((3, 2),)),
     Sample("rfft", lambda x: tocha.view_as_real(tocha.fft.rfft(x)), ((2, 5),)),
+    *IMAGES,
 ]  # fmt: skip
 
 from image_samples import IMAGES  # noqa: E402

@@ -9,14 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from operator_samples import SAMPLES, Sample
+from image_samples import IMAGES
+from sample import Sample
 
 import tocha
 import tocha.nn.functional as F
-from image_samples import IMAGES  # noqa: I001 (after operator_samples, which it takes Sample from)
 
 VALUES = np.load(Path(__file__).parent / "data" / "images.npz")
-assert SAMPLES
 
 
 def leaves(sample: Sample, layout: str = "plain") -> list[tocha.Tensor]:
@@ -60,7 +59,9 @@ def naive(x: np.ndarray, w: np.ndarray, stride: tuple, padding: tuple, dilation:
     out = np.zeros((x.shape[0], w.shape[0], *size))
     per_group, outs = w.shape[1], w.shape[0] // groups
     for place in itertools.product(*[range(n) for n in size]):
-        window = tuple([slice(i * s, i * s + d * (k - 1) + 1, d) for i, s, d, k in zip(place, stride, dilation, kernel)])
+        window = tuple(
+            [slice(i * s, i * s + d * (k - 1) + 1, d) for i, s, d, k in zip(place, stride, dilation, kernel)]
+        )
         for g in range(groups):
             seen = x[(slice(None), slice(g * per_group, (g + 1) * per_group), *window)]
             part = slice(g * outs, (g + 1) * outs)
@@ -73,7 +74,9 @@ def test_convolution_is_its_definition_and_transposed_its_adjoint(seed: int) -> 
     rng = np.random.default_rng(seed)
     nd = int(rng.integers(1, 4))
     groups = int(rng.choice([1, 1, 2, 3, 8]))
-    ins, outs = (int(rng.choice([1, 2, 5, 9, 17])), int(rng.choice([1, 2, 4]))) if groups < 8 else (1, int(rng.choice([1, 2])))
+    ins, outs = (
+        (int(rng.choice([1, 2, 5, 9, 17])), int(rng.choice([1, 2, 4]))) if groups < 8 else (1, int(rng.choice([1, 2])))
+    )
     kernel, stride = tuple(rng.integers(1, 4, nd).tolist()), tuple(rng.integers(1, 4, nd).tolist())
     padding, dilation = tuple(rng.integers(0, 3, nd).tolist()), tuple(rng.integers(1, 3, nd).tolist())
     size = rng.integers(5, 9, nd).tolist()
@@ -85,10 +88,15 @@ def test_convolution_is_its_definition_and_transposed_its_adjoint(seed: int) -> 
     single = convolve(tocha.tensor(x).float(), tocha.tensor(w).float(), None, stride, padding, dilation, groups)
     np.testing.assert_allclose(single.numpy(), expected, rtol=1e-4, atol=1e-4 * np.abs(expected).max())
     g = rng.standard_normal(expected.shape)
-    natural = [(n - 1) * s - 2 * p + d * (k - 1) + 1 for n, s, p, d, k in zip(expected.shape[2:], stride, padding, dilation, kernel)]
+    natural = [
+        (n - 1) * s - 2 * p + d * (k - 1) + 1
+        for n, s, p, d, k in zip(expected.shape[2:], stride, padding, dilation, kernel)
+    ]
     extra = tuple([n - m for n, m in zip(size, natural)])
     if min(natural) > 0 and all([e < max(s, d) for e, s, d in zip(extra, stride, dilation)]):
-        back = getattr(F, f"conv_transpose{nd}d")(tocha.tensor(g), tocha.tensor(w), None, stride, padding, extra, groups, dilation)
+        back = getattr(F, f"conv_transpose{nd}d")(
+            tocha.tensor(g), tocha.tensor(w), None, stride, padding, extra, groups, dilation
+        )
         assert math.isclose(float((back * tocha.tensor(x)).sum()), float((g * expected).sum()), rel_tol=1e-9)
 
 
@@ -202,7 +210,9 @@ def test_running_statistics() -> None:
     assert layer.running_var.item() == pytest.approx(20.0)
     assert layer.num_batches_tracked.item() == 2
     layer.eval()
-    np.testing.assert_allclose(layer(x).numpy(force=True).ravel(), (np.array([1, 3, 5]) - 6) / math.sqrt(20 + 1e-5), rtol=1e-6)
+    np.testing.assert_allclose(
+        layer(x).numpy(force=True).ravel(), (np.array([1, 3, 5]) - 6) / math.sqrt(20 + 1e-5), rtol=1e-6
+    )
     instance = tocha.nn.InstanceNorm1d(2, track_running_stats=True)
     instance(tocha.arange(12.0).view(2, 2, 3))
     np.testing.assert_allclose(instance.running_mean.numpy(), [0.4, 0.7], rtol=1e-6)
@@ -223,35 +233,87 @@ def test_half_precision_with_single_precision_parameters() -> None:
 Z = tocha.zeros
 ERRORS = [
     (lambda: F.conv2d(Z(5, 5), Z(8, 3, 3, 3)), RuntimeError, "Expected 3D (unbatched) or 4D (batched) input to conv2d"),
-    (lambda: F.conv2d(Z(1, 4, 5, 5), Z(8, 3, 3, 3)), RuntimeError, "expected input[1, 4, 5, 5] to have 3 channels, but got 4"),
-    (lambda: F.conv2d(Z(1, 3, 2, 2), Z(8, 3, 3, 3)), RuntimeError, "Kernel size can't be greater than actual input size"),
-    (lambda: F.conv2d(Z(1, 3, 5, 5), Z(8, 3, 3, 3), Z(7)), RuntimeError, "expected bias to be 1-dimensional with 8 elements"),
+    (
+        lambda: F.conv2d(Z(1, 4, 5, 5), Z(8, 3, 3, 3)),
+        RuntimeError,
+        "expected input[1, 4, 5, 5] to have 3 channels, but got 4",
+    ),
+    (
+        lambda: F.conv2d(Z(1, 3, 2, 2), Z(8, 3, 3, 3)),
+        RuntimeError,
+        "Kernel size can't be greater than actual input size",
+    ),
+    (
+        lambda: F.conv2d(Z(1, 3, 5, 5), Z(8, 3, 3, 3), Z(7)),
+        RuntimeError,
+        "expected bias to be 1-dimensional with 8 elements",
+    ),
     (lambda: F.conv2d(Z(1, 3, 5, 5), Z(8, 3, 3, 3), stride=0), RuntimeError, "non-positive stride is not supported"),
     (lambda: F.conv2d(Z(1, 3, 5, 5), Z(8, 3, 3, 3), padding="all"), RuntimeError, "Invalid padding string: 'all'"),
-    (lambda: F.conv2d(Z(1, 3, 5, 5).double(), Z(8, 3, 3, 3)), RuntimeError, "Input type (double) and weight type (float)"),
+    (
+        lambda: F.conv2d(Z(1, 3, 5, 5).double(), Z(8, 3, 3, 3)),
+        RuntimeError,
+        "Input type (double) and weight type (float)",
+    ),
     (lambda: F.conv2d([1.0], Z(8, 3, 3, 3)), TypeError, "must be Tensor, not list"),
-    (lambda: F.conv2d(Z(1, 3, 5, 5), Z(8, 3, 3, 3), stride=1.5), TypeError, "'stride' must be tuple of ints, not float"),
-    (lambda: F.conv_transpose2d(Z(1, 3, 5, 5), Z(3, 4, 3, 3), output_padding=1), RuntimeError, "output padding must be smaller"),
-    (lambda: F.max_pool2d(Z(1, 3, 5, 5), 2, padding=2), RuntimeError, "pad should be at most half of effective kernel size"),
-    (lambda: F.max_pool2d(Z(1, 3, 5, 5), 7), RuntimeError, "Given input size: (3x5x5). Calculated output size: (3x0x0)"),
+    (
+        lambda: F.conv2d(Z(1, 3, 5, 5), Z(8, 3, 3, 3), stride=1.5),
+        TypeError,
+        "'stride' must be tuple of ints, not float",
+    ),
+    (
+        lambda: F.conv_transpose2d(Z(1, 3, 5, 5), Z(3, 4, 3, 3), output_padding=1),
+        RuntimeError,
+        "output padding must be smaller",
+    ),
+    (
+        lambda: F.max_pool2d(Z(1, 3, 5, 5), 2, padding=2),
+        RuntimeError,
+        "pad should be at most half of effective kernel size",
+    ),
+    (
+        lambda: F.max_pool2d(Z(1, 3, 5, 5), 7),
+        RuntimeError,
+        "Given input size: (3x5x5). Calculated output size: (3x0x0)",
+    ),
     (lambda: F.max_pool2d(Z(1, 3, 5, 5) > 0, 2), NotImplementedError, "not implemented for 'Bool'"),
     (lambda: F.avg_pool2d(Z(1, 3, 5, 5), 2, divisor_override=0), RuntimeError, "divisor must be not zero"),
     (lambda: F.adaptive_avg_pool2d(Z(5, 5), 2), RuntimeError, "Expected 3D or 4D tensor, but got [5, 5]"),
-    (lambda: F.max_unpool2d(Z(1, 1, 2, 2), Z(1, 1, 2, 2).long() + 99, 2), RuntimeError, "Found an invalid max index: 99"),
+    (
+        lambda: F.max_unpool2d(Z(1, 1, 2, 2), Z(1, 1, 2, 2).long() + 99, 2),
+        RuntimeError,
+        "Found an invalid max index: 99",
+    ),
     (lambda: F.batch_norm(Z(2, 3, 5), Z(4), Z(3)), RuntimeError, "running_mean should contain 3 elements not 4"),
     (lambda: F.batch_norm(Z(1, 3), Z(3), Z(3), training=True), ValueError, "Expected more than 1 value per channel"),
     (lambda: F.layer_norm(Z(2, 5), (4,)), RuntimeError, "Given normalized_shape=[4], expected input with shape [*, 4]"),
     (lambda: F.group_norm(Z(2, 3, 5), 2), RuntimeError, "to be divisible by num_groups"),
-    (lambda: F.pad(Z(1, 3, 5, 5), (5, 1, 1, 1), "reflect"), RuntimeError, "Padding size should be less than the corresponding"),
-    (lambda: F.pad(Z(1, 3, 5, 5), (1, 1), "reflect"), NotImplementedError, "Padding size 2 is not supported for 4D input"),
+    (
+        lambda: F.pad(Z(1, 3, 5, 5), (5, 1, 1, 1), "reflect"),
+        RuntimeError,
+        "Padding size should be less than the corresponding",
+    ),
+    (
+        lambda: F.pad(Z(1, 3, 5, 5), (1, 1), "reflect"),
+        NotImplementedError,
+        "Padding size 2 is not supported for 4D input",
+    ),
     (lambda: F.pad(Z(3), (1, 1, 1)), RuntimeError, "Padding length must be divisible by 2"),
     (lambda: F.interpolate(Z(1, 3, 5, 5)), ValueError, "either size or scale_factor should be defined"),
-    (lambda: F.interpolate(Z(1, 3, 5, 5), 3, mode="linear"), NotImplementedError, "Got 4D input, but linear mode needs 3D"),
+    (
+        lambda: F.interpolate(Z(1, 3, 5, 5), 3, mode="linear"),
+        NotImplementedError,
+        "Got 4D input, but linear mode needs 3D",
+    ),
     (lambda: F.interpolate(Z(1, 3, 5, 5), 0), RuntimeError, "Input and output sizes should be greater than 0"),
-    (lambda: F.grid_sample(Z(1, 3, 5, 5), Z(1, 2, 2, 3)), RuntimeError, "expected grid to have size 2 in last dimension"),
+    (
+        lambda: F.grid_sample(Z(1, 3, 5, 5), Z(1, 2, 2, 3)),
+        RuntimeError,
+        "expected grid to have size 2 in last dimension",
+    ),
     (lambda: F.fold(Z(1, 13, 4), (3, 3), 2), RuntimeError, "divisible by the product of kernel_size"),
     (lambda: F.pixel_shuffle(Z(1, 3, 2, 2), 2), RuntimeError, "divisible by the square of upscale_factor"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("call", "kind", "message"), ERRORS, ids=[m for _, _, m in ERRORS])

@@ -77,3 +77,20 @@ def test_arguments_that_do_not_fit():
         parameter.requires_grad_(False)
     with pytest.raises(ValueError, match="require grad"):
         tocha.onnx.export_training(model, F.mse_loss, tocha.ones(1, 2), tocha.ones(1, 1))
+
+
+def test_attention_with_rows_that_see_nothing():
+    class Masked(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.qkv = nn.Linear(4, 12)
+
+        def forward(self, x, mask):
+            q, k, v = self.qkv(x).chunk(3, -1)
+            return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+    mask = tocha.ones(5, 5, dtype=tocha.bool).tril(-1)
+    program = tocha.onnx.export_training(
+        Masked().eval(), lambda out, wanted: F.mse_loss(out, wanted), (tocha.randn(2, 5, 4), mask), tocha.randn(2, 5, 4)
+    )
+    assert all(g.isfinite().all() for g in program(tocha.randn(2, 5, 4), mask, tocha.randn(2, 5, 4)))

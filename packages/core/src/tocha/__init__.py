@@ -147,6 +147,7 @@ if _TYPE_CHECKING:
         autograd,
         cpu,
         cuda,
+        distributions,
         fft,
         func,
         linalg,

@@ -17,10 +17,12 @@ from .._core.broadcast import broadcast_shapes, operators, reduce_to, same_shape
 from .._core.families import operator
 from .._core.templates import scalar_type_name
 from .._core.tensor import Tensor
-from .activation import NUMPY, f32, gate
+from .activation import NUMPY, f32
+from .constants import zeros_as
 from .contraction import matmul_op, swap_last
 from .dims import product
 from .softmax import SAFE, softmax_op
+from .ternary import where_op
 
 ndarray = np.ndarray
 _TILE = 1 << 18  # numbers in a tile
@@ -173,6 +175,12 @@ def _as_float32(t: Any) -> Any:
     return t if t is None or _dtype(t).itemsize != 2 else operators["cast"](t, f32)
 
 
+def _sees_anything(mask: Any) -> Any:
+    """Which rows of a mask see anything, (…, L, 1)."""
+    seen = mask if _dtype(mask).kind == "b" else mask > -math.inf
+    return operators["sum"](seen, (len(mask.shape) - 1,), True) > 0
+
+
 def _dtype(t: Any) -> Any:
     return (t._data if isinstance(t, Tensor) else t).dtype
 
@@ -194,9 +202,12 @@ def _through_softmax(n: Any, saved: tuple, g: Any) -> tuple:
         s = s + attention_bias(q, k, mask, causal)
     elif mask is not None:
         s = s + mask
-    p = softmax_op(s, len(s.shape) - 1)
-    if mask is not None:
-        p = gate(p, p == p, None)  # rows that see nothing
+    last = len(s.shape) - 1
+    if mask is None:
+        p = softmax_op(s, last)
+    else:  # rows that see nothing get 0, not the NaN of a softmax of minus infinities
+        seeing, nothing = _sees_anything(mask), zeros_as(s)
+        p = where_op(seeing, softmax_op(where_op(seeing, s, nothing), last), nothing)
     eq, ek, ev, em, _ = n.edges
     gv = gq = gk = gm = None
     if ev is not None:

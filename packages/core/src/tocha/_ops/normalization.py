@@ -82,9 +82,7 @@ def batch_norm(
     return result
 
 
-def _update(
-    running_mean: Any, running_var: Any, mean: Tensor, variance: Tensor, momentum: float, count: Any
-) -> None:
+def _update(running_mean: Any, running_var: Any, mean: Tensor, variance: Tensor, momentum: float, count: Any) -> None:
     if running_mean is not None:
         _move(running_mean, mean, momentum, momentum)
     if running_var is not None:

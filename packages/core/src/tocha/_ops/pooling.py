@@ -161,5 +161,3 @@ def avg_pool3d(
 ) -> Tensor:  # fmt: skip
     """The mean over windows of ``(N, C, D, H, W)`` or ``(C, D, H, W)``. See :func:`avg_pool2d`."""
     return _average(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-
-

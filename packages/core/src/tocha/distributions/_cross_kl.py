@@ -140,8 +140,8 @@ for _kind in (Beta, Exponential):
 _register(Pareto, Gamma, _to_gamma, lambda p, q: p.alpha <= 1)
 _register(Uniform, Gamma, _to_gamma, lambda p, q: p.low < 0)
 
-for _kind in (Exponential, Gamma, Normal, Uniform):
-    _register(_kind, Gumbel, _to_gumbel)
+for _other in (Exponential, Gamma, Normal, Uniform):
+    _register(_other, Gumbel, _to_gumbel)
 
 _register(Normal, Laplace, _to_laplace)
 _register(Bernoulli, Poisson, _to_poisson)
@@ -157,7 +157,7 @@ _register_infinite(Beta, Pareto)
 _register_infinite(ContinuousBernoulli, Pareto)
 _register_infinite(Exponential, Beta, ContinuousBernoulli, Pareto, Uniform)
 _register_infinite(Gamma, Beta, ContinuousBernoulli, Pareto, Uniform)
-for _kind in (Gumbel, Laplace, Normal):
-    _register_infinite(_kind, Beta, ContinuousBernoulli, Exponential, Gamma, Pareto, Uniform)
+for _unbounded in (Gumbel, Laplace, Normal):
+    _register_infinite(_unbounded, Beta, ContinuousBernoulli, Exponential, Gamma, Pareto, Uniform)
 _register_infinite(Pareto, Beta, ContinuousBernoulli, Uniform)
 _register_infinite(Poisson, Bernoulli, Binomial)

@@ -75,10 +75,12 @@ class CatTransform(_Joined):
 
     @constraints.dependent_property
     def domain(self) -> Any:
+        """Where the arguments of ``forward`` lie."""
         return constraints.cat([t.domain for t in self.transforms], self.dim, self.lengths)
 
     @constraints.dependent_property
     def codomain(self) -> Any:
+        """Where the results of ``forward`` lie."""
         return constraints.cat([t.codomain for t in self.transforms], self.dim, self.lengths)
 
 
@@ -106,8 +108,10 @@ class StackTransform(_Joined):
 
     @constraints.dependent_property
     def domain(self) -> Any:
+        """Where the arguments of ``forward`` lie."""
         return constraints.stack([t.domain for t in self.transforms], self.dim)
 
     @constraints.dependent_property
     def codomain(self) -> Any:
+        """Where the results of ``forward`` lie."""
         return constraints.stack([t.codomain for t in self.transforms], self.dim)

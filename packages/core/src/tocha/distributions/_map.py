@@ -62,6 +62,7 @@ class Transform:
 
     @property
     def sign(self) -> Any:
+        """1 where the transform increases, -1 where it decreases."""
         raise NotImplementedError
 
     def with_cache(self, cache_size: int = 1) -> Transform:
@@ -200,6 +201,7 @@ class ComposeTransform(Transform):
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Any:
+        """Where the arguments of ``forward`` lie."""
         if not self.parts:
             return constraints.real
         dim = self.parts[-1].codomain.event_dim  # what the last part needs, followed back to the first
@@ -209,6 +211,7 @@ class ComposeTransform(Transform):
 
     @constraints.dependent_property(is_discrete=False)
     def codomain(self) -> Any:
+        """Where the results of ``forward`` lie."""
         if not self.parts:
             return constraints.real
         dim = self.parts[0].domain.event_dim
@@ -222,6 +225,7 @@ class ComposeTransform(Transform):
 
     @property
     def sign(self) -> Any:
+        """1 where the transform increases, -1 where it decreases."""
         sign = 1
         for part in self.parts:
             sign = sign * part.sign
@@ -285,10 +289,12 @@ class IndependentTransform(Transform):
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Any:
+        """Where the arguments of ``forward`` lie."""
         return constraints.independent(self.base_transform.domain, self.reinterpreted_batch_ndims)
 
     @constraints.dependent_property(is_discrete=False)
     def codomain(self) -> Any:
+        """Where the results of ``forward`` lie."""
         return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
 
     @property
@@ -297,6 +303,7 @@ class IndependentTransform(Transform):
 
     @property
     def sign(self) -> Any:
+        """1 where the transform increases, -1 where it decreases."""
         return self.base_transform.sign
 
     def _call(self, x: Any) -> Any:
@@ -340,10 +347,12 @@ class ReshapeTransform(Transform):
 
     @constraints.dependent_property
     def domain(self) -> Any:
+        """Where the arguments of ``forward`` lie."""
         return constraints.independent(constraints.real, len(self.in_shape))
 
     @constraints.dependent_property
     def codomain(self) -> Any:
+        """Where the results of ``forward`` lie."""
         return constraints.independent(constraints.real, len(self.out_shape))
 
     def _call(self, x: Any) -> Any:

@@ -41,6 +41,7 @@ class PowerTransform(Transform):
 
     @property
     def sign(self) -> Any:
+        """1 where the transform increases, -1 where it decreases."""
         return self.exponent.sign()
 
     def __eq__(self, other: Any) -> bool:
@@ -147,10 +148,12 @@ class AffineTransform(Transform):
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Any:
+        """Where the arguments of ``forward`` lie."""
         return constraints.independent(constraints.real, self._event_dim) if self._event_dim else constraints.real
 
     @constraints.dependent_property(is_discrete=False)
     def codomain(self) -> Any:
+        """Where the results of ``forward`` lie."""
         return self.domain
 
     def __eq__(self, other: Any) -> bool:
@@ -162,6 +165,7 @@ class AffineTransform(Transform):
 
     @property
     def sign(self) -> Any:
+        """1 where the transform increases, -1 where it decreases."""
         if is_number(self.scale):
             return (self.scale > 0) - (self.scale < 0)
         return self.scale.sign()
@@ -207,6 +211,7 @@ class CumulativeDistributionTransform(Transform):
 
     @property
     def domain(self) -> Any:
+        """Where the arguments of ``forward`` lie."""
         return self.distribution.support
 
     def _call(self, x: Any) -> Any:

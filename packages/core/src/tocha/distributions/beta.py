@@ -34,10 +34,12 @@ class Beta(ExponentialFamily):
 
     @property
     def concentration1(self) -> Any:
+        """The first concentration, commonly called alpha."""
         return self._dirichlet.concentration[..., 0]
 
     @property
     def concentration0(self) -> Any:
+        """The second concentration, commonly called beta."""
         return self._dirichlet.concentration[..., 1]
 
     @property

@@ -24,6 +24,7 @@ class Chi2(Gamma):
 
     @property
     def df(self) -> Any:
+        """The degrees of freedom."""
         return self.concentration * 2
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:

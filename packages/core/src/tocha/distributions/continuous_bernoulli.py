@@ -47,6 +47,7 @@ class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
 
     @lazy_property
     def probs(self) -> Any:
+        """The parameter, inside of (0, 1); computed from the logits where those were given."""
         return clamp_probs(logits_to_probs(self.logits, True))
 
     def _outside_unstable_region(self) -> Any:

@@ -30,6 +30,7 @@ class HalfCauchy(TransformedDistribution):
 
     @property
     def scale(self) -> Any:
+        """The scale of the Cauchy distribution whose absolute value this is."""
         return self.base_dist.scale
 
     @property

@@ -30,6 +30,7 @@ class HalfNormal(TransformedDistribution):
 
     @property
     def scale(self) -> Any:
+        """The standard deviation of the normal distribution whose absolute value this is."""
         return self.base_dist.scale
 
     @property

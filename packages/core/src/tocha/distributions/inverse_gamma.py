@@ -31,10 +31,12 @@ class InverseGamma(TransformedDistribution):
 
     @property
     def concentration(self) -> Any:
+        """The shape of the gamma distribution whose reciprocal this is."""
         return self.base_dist.concentration
 
     @property
     def rate(self) -> Any:
+        """The rate of the gamma distribution whose reciprocal this is."""
         return self.base_dist.rate
 
     @property

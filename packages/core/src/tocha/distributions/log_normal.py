@@ -27,10 +27,12 @@ class LogNormal(TransformedDistribution):
 
     @property
     def loc(self) -> Any:
+        """The mean of the normal distribution underneath."""
         return self.base_dist.loc
 
     @property
     def scale(self) -> Any:
+        """The standard deviation of the normal distribution underneath."""
         return self.base_dist.scale
 
     @property

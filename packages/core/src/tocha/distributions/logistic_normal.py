@@ -30,8 +30,10 @@ class LogisticNormal(TransformedDistribution):
 
     @property
     def loc(self) -> Any:
+        """The mean of the normal distribution underneath."""
         return self.base_dist.base_dist.loc
 
     @property
     def scale(self) -> Any:
+        """The standard deviation of the normal distribution underneath."""
         return self.base_dist.base_dist.scale

@@ -73,21 +73,25 @@ class LowRankMultivariateNormal(Distribution):
 
     @lazy_property
     def variance(self) -> Any:
+        """The diagonal of the covariance, (…, n)."""
         return ((self._low_rank.factor**2).sum(-1) + self._low_rank.diag).expand(self._batch_shape + self._event_shape)
 
     @lazy_property
     def scale_tril(self) -> Any:
+        """The lower Cholesky factor of the covariance, (…, n, n)."""
         root = self._low_rank.diag.sqrt().unsqueeze(-1)
         scaled = self._low_rank.factor / root  # I + scaled scaledᵀ is well conditioned
         return self._whole(root * tocha.linalg.cholesky(add_identity(scaled @ scaled.mT)))
 
     @lazy_property
     def covariance_matrix(self) -> Any:
+        """The covariance, (…, n, n)."""
         low = self._low_rank
         return self._whole(low.factor @ low.factor.mT + low.diag.diag_embed())
 
     @lazy_property
     def precision_matrix(self) -> Any:
+        """The inverse of the covariance, (…, n, n)."""
         low = self._low_rank
         part = solve_lower(low.capacitance_tril, low.scaled)
         return self._whole(low.diag.reciprocal().diag_embed() - part.mT @ part)

@@ -68,12 +68,15 @@ class RelaxedOneHotCategorical(TransformedDistribution):
 
     @property
     def temperature(self) -> Any:
+        """How far from 0 and 1 the samples are: towards 0 they become one or the other."""
         return self.base_dist.temperature
 
     @property
     def logits(self) -> Any:
+        """The unnormalised log-probabilities of the events."""
         return self.base_dist.logits
 
     @property
     def probs(self) -> Any:
+        """The probabilities of the events."""
         return self.base_dist.probs

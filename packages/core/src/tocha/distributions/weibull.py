@@ -37,6 +37,7 @@ class Weibull(TransformedDistribution):
 
     @property
     def concentration_reciprocal(self) -> Any:
+        """One over the concentration."""
         return self.concentration.reciprocal()
 
     @property

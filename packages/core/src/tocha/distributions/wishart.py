@@ -99,14 +99,17 @@ class Wishart(ExponentialFamily):
 
     @lazy_property
     def scale_tril(self) -> Any:
+        """The lower Cholesky factor of the covariance of the normal distribution behind it, (…, n, n)."""
         return self._whole(self._unbroadcasted_scale_tril)
 
     @lazy_property
     def covariance_matrix(self) -> Any:
+        """The covariance of the normal distribution behind it, (…, n, n)."""
         return self._whole(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
 
     @lazy_property
     def precision_matrix(self) -> Any:
+        """The inverse of the covariance of the normal distribution behind it, (…, n, n)."""
         return self._whole(inverse_of(self._unbroadcasted_scale_tril))
 
     @property

@@ -72,7 +72,7 @@ class LightningArgumentParser(ArgumentParser):
 
     def add_lightning_class_args(
         self,
-        lightning_class: Callable[..., Any] | type,
+        lightning_class: Any,
         nested_key: str,
         subclass_mode: bool = False,
         required: bool = True,

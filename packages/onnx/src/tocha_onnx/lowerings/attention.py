@@ -52,3 +52,10 @@ def attention(
     if drop is not None:
         weights = b.Mul(weights, b.cast(drop, wide))
     return b.cast(b.MatMul(weights, v), dtype)
+
+
+@lowering("attention_sight")
+def attention_sight(b: Builder, mask: Array) -> Array:
+    seen = mask if mask.dtype.kind == "b" else b.Greater(mask, -math.inf)
+    count = b.reduce("ReduceSum", b.cast(seen, np.int64), (mask.rank - 1,), True)
+    return b.Greater(count, 0)
