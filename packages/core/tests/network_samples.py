@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from operator_samples import Sample
+from sample import Sample
 
 import tocha
 import tocha.nn.functional as F
-from tocha._ops import sequence
 
 CLASSES = np.array([2, 0, 1])
 IGNORED = np.array([2, -100, 1])
@@ -51,12 +50,12 @@ def recurrent(run, states):
 
 
 def packed(x, h, *weights):
-    results = sequence.gru(x, tocha.tensor([3, 2, 1]), h, weights, True, 1, 0.0, False, False)
+    results = tocha.gru(x, tocha.tensor([3, 2, 1]), h, weights, True, 1, 0.0, False, False)
     return tocha.cat([r.flatten() for r in results])
 
 
 def both_ways(x, h, c, *weights):
-    results = sequence.lstm(x, (h, c), weights, True, 1, 0.0, False, True, True)
+    results = tocha.lstm(x, (h, c), weights, True, 1, 0.0, False, True, True)
     return tocha.cat([r.flatten() for r in results])
 
 
@@ -164,15 +163,89 @@ NETWORKS = [
     Sample("attention matrices", attention(), ((3, 2), (4, 2), (4, 3))),
     Sample("heads", heads, ((3, 2, 4), (2, 2, 4), (2, 2, 4), (12, 4), (12,), (4, 4))),
     # recurrent layers
-    Sample("lstm", recurrent(sequence.lstm, 2), ((3, 2, 3), (1, 2, 2), (1, 2, 2), *WEIGHTS)),
-    Sample("lstm projected", recurrent(sequence.lstm, 2),
+    Sample("lstm", recurrent(tocha.lstm, 2), ((3, 2, 3), (1, 2, 2), (1, 2, 2), *WEIGHTS)),
+    Sample("lstm projected", recurrent(tocha.lstm, 2),
            ((2, 2, 3), (1, 2, 1), (1, 2, 2), (8, 3), (8, 1), (8,), (8,), (1, 2))),
     Sample("lstm both ways", both_ways,
            ((2, 2, 3), (2, 2, 2), (2, 2, 2), *WEIGHTS, *WEIGHTS)),
-    Sample("gru", recurrent(sequence.gru, 1), ((3, 2, 3), (1, 2, 2), (6, 3), (6, 2), (6,), (6,))),
+    Sample("gru", recurrent(tocha.gru, 1), ((3, 2, 3), (1, 2, 2), (6, 3), (6, 2), (6,), (6,))),
     Sample("gru packed", packed, ((6, 3), (1, 3, 2), (6, 3), (6, 2), (6,), (6,))),
-    Sample("rnn_tanh", recurrent(sequence.rnn_tanh, 1), ((3, 2, 3), (1, 2, 2), (2, 3), (2, 2), (2,), (2,))),
-    Sample("rnn_relu", recurrent(sequence.rnn_relu, 1), ((3, 2, 3), (1, 2, 2), (2, 3), (2, 2), (2,), (2,))),
-    Sample("lstm_cell", lambda x, h, c, *w: tocha.stack(sequence.lstm_cell(x, (h, c), *w)),
+    Sample("rnn_tanh", recurrent(tocha.rnn_tanh, 1), ((3, 2, 3), (1, 2, 2), (2, 3), (2, 2), (2,), (2,))),
+    Sample("rnn_relu", recurrent(tocha.rnn_relu, 1), ((3, 2, 3), (1, 2, 2), (2, 3), (2, 2), (2,), (2,))),
+    Sample("lstm_cell", lambda x, h, c, *w: tocha.stack(tocha.lstm_cell(x, (h, c), *w)),
            ((2, 3), (2, 2), (2, 2), *WEIGHTS)),
 ]  # fmt: skip
+
+
+def outputs(result):
+    """The tensors of a layer's result, in order."""
+    if result is None:
+        return []
+    if hasattr(result, "detach"):
+        return [result]
+    return [t for part in result for t in outputs(part)]
+
+
+def numbers(*shape, start=0.0):
+    """Fixed float32 input of a layer."""
+    size = int(np.prod(shape))
+    return tocha.sin(tocha.arange(size, dtype=tocha.float32) * 0.7 + start).reshape(shape)
+
+
+def hidden(*positions):
+    """A mask of keys (2, 3) that hides ``positions``."""
+    mask = np.zeros((2, 3), bool)
+    for p in positions:
+        mask[p] = True
+    return tocha.tensor(mask)
+
+
+# name -> the layer, made from a seed, and a call of it
+LAYERS = {
+    "Linear": (lambda nn: nn.Linear(3, 4), lambda m: m(numbers(2, 3))),
+    "Bilinear": (lambda nn: nn.Bilinear(2, 3, 4), lambda m: m(numbers(5, 2), numbers(5, 3))),
+    "Embedding": (lambda nn: nn.Embedding(5, 3, padding_idx=-1), lambda m: m(tocha.tensor([[1, 4], [0, 2]]))),
+    "EmbeddingBag": (lambda nn: nn.EmbeddingBag(5, 3), lambda m: m(tocha.tensor([[1, 4], [0, 2]]))),
+    "PReLU": (lambda nn: nn.PReLU(3), lambda m: m(numbers(2, 3))),
+    "RNN": (lambda nn: nn.RNN(3, 2, 2, "relu", batch_first=True), lambda m: m(numbers(2, 4, 3))),
+    "GRU": (lambda nn: nn.GRU(3, 2, 2, bidirectional=True, bias=False), lambda m: m(numbers(4, 2, 3))),
+    "LSTM": (lambda nn: nn.LSTM(3, 4, 2, bidirectional=True, proj_size=2), lambda m: m(numbers(4, 2, 3))),
+    "LSTM unbatched": (lambda nn: nn.LSTM(3, 4), lambda m: m(numbers(4, 3), (numbers(1, 4), numbers(1, 4)))),
+    "GRUCell": (lambda nn: nn.GRUCell(3, 2), lambda m: m(numbers(2, 3), numbers(2, 2))),
+    "LSTMCell": (lambda nn: nn.LSTMCell(3, 2), lambda m: m(numbers(3))),
+    "MultiheadAttention": (lambda nn: nn.MultiheadAttention(4, 2), lambda m: m(*[numbers(3, 2, 4)] * 3)),
+    "MultiheadAttention extras": (
+        lambda nn: nn.MultiheadAttention(4, 2, add_bias_kv=True, add_zero_attn=True, kdim=3, vdim=5, batch_first=True),
+        lambda m: m(numbers(2, 2, 4), numbers(2, 3, 3), numbers(2, 3, 5), key_padding_mask=hidden((0, 1), (1, 2))),
+    ),
+    "TransformerEncoder": (
+        lambda nn: nn.TransformerEncoder(
+            nn.TransformerEncoderLayer(4, 2, 6, 0.0, "gelu", batch_first=True, norm_first=True), 2, nn.LayerNorm(4),
+            enable_nested_tensor=False,
+        ),
+        lambda m: m(numbers(2, 3, 4), src_key_padding_mask=hidden((1, 2))),
+    ),
+    "Transformer": (
+        lambda nn: nn.Transformer(4, 2, 1, 1, 6, 0.0, batch_first=True),
+        lambda m: m(numbers(2, 3, 4), numbers(2, 3, 4, start=1.0), tgt_mask=m.generate_square_subsequent_mask(3)),
+    ),
+    "AdaptiveLogSoftmaxWithLoss": (
+        lambda nn: nn.AdaptiveLogSoftmaxWithLoss(4, 8, [2, 5], 2.0),
+        lambda m: (m(numbers(3, 4), tocha.tensor([1, 4, 7])), m.log_prob(numbers(3, 4)), m.predict(numbers(3, 4))),
+    ),
+}  # fmt: skip
+
+# name -> a function that draws random numbers
+DRAWS = {
+    "dropout": lambda F: F.dropout(tocha.ones(3, 7), 0.3),
+    "dropout transposed": lambda F: F.dropout(numbers(3, 7).t(), 0.3),
+    "dropout1d": lambda F: F.dropout1d(tocha.ones(5, 3), 0.4),
+    "dropout2d": lambda F: F.dropout2d(tocha.ones(2, 5, 2, 2), 0.4),
+    "dropout3d": lambda F: F.dropout3d(tocha.ones(2, 3, 2, 1, 2), 0.4),
+    "alpha_dropout": lambda F: F.alpha_dropout(numbers(3, 7), 0.3, True),
+    "feature_alpha_dropout": lambda F: F.feature_alpha_dropout(numbers(2, 5, 2), 0.3, True),
+    "rrelu": lambda F: F.rrelu(numbers(3, 7), training=True),
+    "gumbel_softmax": lambda F: F.gumbel_softmax(numbers(3, 4), tau=0.7),
+    "gumbel_softmax hard": lambda F: F.gumbel_softmax(numbers(3, 4), hard=True),
+    "attention": lambda F: F.scaled_dot_product_attention(*[numbers(1, 2, 3, 4)] * 3, dropout_p=0.4),
+}

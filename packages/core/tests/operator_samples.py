@@ -6,10 +6,12 @@ float64 tensors of fixed random numbers; ``positive`` keeps them above zero, ``f
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from image_samples import IMAGES
+from network_samples import NETWORKS
 from sample import Sample
 
 import tocha
@@ -174,9 +176,5 @@ SAMPLES: list[Sample] = [
     Sample("svdvals", lambda x: linalg.svdvals(x), ((3, 2),)),
     Sample("rfft", lambda x: tocha.view_as_real(tocha.fft.rfft(x)), ((2, 5),)),
     *IMAGES,
+    *NETWORKS,
 ]  # fmt: skip
-
-from image_samples import IMAGES  # noqa: E402
-from network_samples import NETWORKS  # noqa: E402
-
-SAMPLES += IMAGES + NETWORKS

@@ -122,7 +122,7 @@ def test_parameters_and_values_are_validated():
         D.Normal(tocha.zeros(3), 1.0).log_prob(tocha.zeros(2))
     with pytest.raises(ValueError, match="at least one-dimensional"):
         D.Categorical(tocha.tensor(1.0))
-    with pytest.raises(NotImplementedError, match=r"No KL\(p \|\| q\) is implemented for p type Poisson and q type Cau"):
+    with pytest.raises(NotImplementedError, match=r"No KL\(p \|\| q\) is implemented for p type Poisson"):
         D.kl_divergence(D.Poisson(tocha.tensor(1.0)), D.Cauchy(0.0, 1.0))
     assert D.Normal(0.0, -1.0, validate_args=False).scale == -1
 

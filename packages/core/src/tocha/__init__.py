@@ -98,6 +98,12 @@ _SETTINGS = (
     "set_deterministic_debug_mode", "set_float32_matmul_precision", "set_num_interop_threads", "set_num_threads",
     "set_warn_always", "use_deterministic_algorithms",
 )  # fmt: skip
+_AUTOCAST = (
+    "autocast_decrement_nesting", "autocast_increment_nesting", "clear_autocast_cache", "get_autocast_cpu_dtype",
+    "get_autocast_dtype", "get_autocast_gpu_dtype", "is_autocast_cache_enabled", "is_autocast_cpu_enabled",
+    "is_autocast_enabled", "set_autocast_cache_enabled", "set_autocast_cpu_dtype", "set_autocast_cpu_enabled",
+    "set_autocast_dtype", "set_autocast_enabled", "set_autocast_gpu_dtype",
+)  # fmt: skip
 _LAZY = {
     "plugins": "tocha.plugins",
     "hookimpl": "tocha.plugins:hookimpl",
@@ -121,6 +127,10 @@ _LAZY = {
     "fft": "tocha.fft",
     "masked": "tocha.masked",
     "distributions": "tocha.distributions",
+    "amp": "tocha.amp",
+    "autocast": "tocha.amp:autocast",
+    "GradScaler": "tocha.amp:GradScaler",
+    **{name: f"tocha.amp._state:{name}" for name in _AUTOCAST},
     "signal": "tocha.signal",
     "linalg": "tocha.linalg",
     "set_printoptions": "tocha._core.printing:set_printoptions",
@@ -170,6 +180,7 @@ if _TYPE_CHECKING:
         set_deterministic_debug_mode, set_float32_matmul_precision, set_num_interop_threads, set_num_threads,
         set_warn_always, use_deterministic_algorithms,
     )  # fmt: skip
+    from .amp import GradScaler, autocast
     from .autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
     from .func import vmap
     from .plugins import hookimpl

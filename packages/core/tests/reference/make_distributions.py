@@ -1,6 +1,6 @@
 """Write PyTorch's answers for the table in ``../distribution_cases.py`` to ``../data/distributions.npz``.
 
-    python make_distributions.py            (needs torch==2.13.0)
+python make_distributions.py            (needs torch==2.13.0)
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Stored reference values for the operators over images and the layers made of them. Run with PyTorch installed:
 
-python make_images.py
+    python make_images.py
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import torch.nn.functional
 # The samples are written for tocha; here they run under the library that they are the reference of.
 sys.modules["tocha"], sys.modules["tocha.nn.functional"] = torch, torch.nn.functional
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from image_samples import IMAGES  # noqa: E402, I001
 from image_samples import IMAGES  # noqa: E402
 
 DATA = Path(__file__).parent.parent / "data"

@@ -104,7 +104,7 @@ def _backward_kernel(
         xp.add.at(posterior[t], (rows[:, None], labels), chance)
         beta = follow + emissions[t]
     out = xp.exp(logp) - posterior
-    out = xp.where((loss == np.inf)[:, None], out * 0 if zero_infinity else out * np.nan, out)
+    out = xp.where((loss == np.inf)[:, None], out.dtype.type(0 if zero_infinity else np.nan), out)
     out = xp.where((xp.arange(steps)[:, None] < lengths)[:, :, None], out, xp.zeros_like(out))
     return (out * g[:, None]).astype(logp.dtype)
 

@@ -47,9 +47,7 @@ def _bernoulli(p: Any, q: Any) -> Any:
 @register_kl(Binomial, Binomial)
 def _binomial(p: Any, q: Any) -> Any:
     if (p.total_count < q.total_count).any():
-        raise NotImplementedError(
-            "KL between Binomials where q.total_count > p.total_count is not implemented"
-        )
+        raise NotImplementedError("KL between Binomials where q.total_count > p.total_count is not implemented")
     trial = p.probs * (p.logits - q.logits) + (-p.probs).log1p() - (-q.probs).log1p()
     return (p.total_count * trial).masked_fill(p.total_count > q.total_count, math.inf)
 
@@ -181,9 +179,7 @@ def _independent(p: Any, q: Any) -> Any:
 
 def _check_events(p: Any, q: Any, what: str) -> None:
     if p.event_shape != q.event_shape:
-        raise ValueError(
-            f"KL-divergence between two {what} Normals with different event shapes cannot be computed"
-        )
+        raise ValueError(f"KL-divergence between two {what} Normals with different event shapes cannot be computed")
 
 
 @register_kl(MultivariateNormal, MultivariateNormal)

@@ -217,14 +217,10 @@ class Distribution:
             raise ValueError("The value argument to log_prob must be a Tensor")
         actual, expected = value.shape, self._batch_shape + self._event_shape
         if actual[len(actual) - len(self._event_shape) :] != self._event_shape:
-            raise ValueError(
-                f"The right-most size of value must match event_shape: {actual} vs {self._event_shape}."
-            )
+            raise ValueError(f"The right-most size of value must match event_shape: {actual} vs {self._event_shape}.")
         for i, j in zip(reversed(actual), reversed(expected)):
             if i != 1 and j != 1 and i != j:
-                raise ValueError(
-                    f"Value is not broadcastable with batch_shape+event_shape: {actual} vs {expected}."
-                )
+                raise ValueError(f"Value is not broadcastable with batch_shape+event_shape: {actual} vs {expected}.")
         try:
             support = self.support
         except NotImplementedError:

@@ -28,9 +28,7 @@ class MixtureSameFamily(Distribution):
         self, mixture_distribution: Any, component_distribution: Any, validate_args: bool | None = None
     ) -> None:
         if not isinstance(mixture_distribution, Categorical):
-            raise ValueError(
-                " The Mixture distribution needs to be an  instance of torch.distributions.Categorical"
-            )
+            raise ValueError(" The Mixture distribution needs to be an  instance of torch.distributions.Categorical")
         if not isinstance(component_distribution, Distribution):
             raise ValueError("The Component distribution needs to be an instance of torch.distributions.Distribution")
         mixture_batch, batch = mixture_distribution.batch_shape, component_distribution.batch_shape[:-1]

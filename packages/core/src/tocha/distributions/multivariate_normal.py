@@ -47,9 +47,7 @@ class MultivariateNormal(Distribution):
         given = {"scale_tril": scale_tril, "covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix}
         matrices = {name: m for name, m in given.items() if m is not None}
         if len(matrices) != 1:
-            raise ValueError(
-                "Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified."
-            )
+            raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
         ((name, matrix),) = matrices.items()
         if matrix.dim() < 2:
             what = "scale_tril matrix" if name == "scale_tril" else name

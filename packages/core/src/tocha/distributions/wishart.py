@@ -60,9 +60,7 @@ class Wishart(ExponentialFamily):
         given = {"covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix, "scale_tril": scale_tril}
         matrices = {name: m for name, m in given.items() if m is not None}
         if len(matrices) != 1:
-            raise AssertionError(
-                "Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified."
-            )
+            raise AssertionError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
         ((name, matrix),) = matrices.items()
         if matrix.dim() < 2:
             raise ValueError("scale_tril must be at least two-dimensional, with optional leading batch dimensions")

@@ -184,8 +184,8 @@ def assert_close(
     """Assert |actual - expected| <= atol + rtol * |expected|, for tensors, arrays, numbers and containers of them.
 
     Args:
-        rtol, atol: both or none; by default by dtype: (1.3e-6, 1e-5) for float32, (1e-7, 1e-7) for float64, (1e-3, 1e-5)
-            for float16, (1.6e-2, 1e-5) for bfloat16, 0 for integers and bool.
+        rtol, atol: both or none; by default by dtype: (1.3e-6, 1e-5) for float32, (1e-7, 1e-7) for float64,
+            (1e-3, 1e-5) for float16, (1.6e-2, 1e-5) for bfloat16, 0 for integers and bool.
         msg: the error's message, or a function of the message that it would have.
 
     Raises:
@@ -217,7 +217,12 @@ _OLD_TOLERANCES = {"float16": (1e-3, 1e-3), "float32": (1e-4, 1e-5), "float64": 
 
 
 def assert_allclose(
-    actual: Any, expected: Any, rtol: float | None = None, atol: float | None = None, equal_nan: bool = True, msg: str = ""
+    actual: Any,
+    expected: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = True,
+    msg: str = "",
 ) -> None:
     """Deprecated: use :func:`assert_close`, which also compares dtype and device."""
     warnings.warn(
@@ -230,5 +235,12 @@ def assert_allclose(
         pairs = [_OLD_TOLERANCES.get(v.dtype.name, (0.0, 0.0)) for v in (actual, expected)]
         rtol, atol = max(r for r, _ in pairs), max(a for _, a in pairs)
     assert_close(
-        actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, check_device=True, check_dtype=False, msg=msg or None
+        actual,
+        expected,
+        rtol=rtol,
+        atol=atol,
+        equal_nan=equal_nan,
+        check_device=True,
+        check_dtype=False,
+        msg=msg or None,
     )

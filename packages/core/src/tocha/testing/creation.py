@@ -53,7 +53,7 @@ def make_tensor(
     """Values drawn uniformly from [low, high).
 
     Args:
-        low, high: by default [0, 2) for bool, [-9, 10) for integers and [-9, 9) otherwise; they are clamped to the dtype.
+        low, high: by default [0, 2) for bool, [-9, 10) for integers and [-9, 9) otherwise; clamped to the dtype.
         noncontiguous: every other element of a larger tensor.
         exclude_zero: the smallest positive number (or 1) in the place of zeros.
 
@@ -75,9 +75,7 @@ def make_tensor(
         )
     integral = not (dtype.is_floating_point or dtype.is_complex)
     if requires_grad and integral:
-        raise ValueError(
-            f"`requires_grad=True` is not supported for boolean and integral dtypes, but got {dtype=}"
-        )
+        raise ValueError(f"`requires_grad=True` is not supported for boolean and integral dtypes, but got {dtype=}")
     spread = noncontiguous and math.prod(shape) > 1
     if spread:
         shape = (*shape[:-1], 2 * shape[-1])
@@ -95,7 +93,7 @@ def make_tensor(
         result = tocha.empty(shape, dtype=dtype, device=device)
         _uniform(tocha.view_as_real(result) if dtype.is_complex else result, low, high)
     if spread:
-        result = result[..., ::2]
+        result = result[..., 1::2]
     elif memory_format is not None:
         result = result.clone(memory_format=memory_format)
     if exclude_zero:
