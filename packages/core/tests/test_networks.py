@@ -531,3 +531,21 @@ def test_a_function_of_pytorch_runs_ours_of_the_same_name() -> None:
     assert run(len, (), (x,)) == 2
     with pytest.raises(TypeError, match="torch.no_such_name was called with a tensor of tocha"):
         run(theirs("no_such_name", "torch"), (), (x,))
+
+
+def test_the_implementation_of_attention_can_be_chosen() -> None:
+    from tocha.nn.attention import SDPBackend, sdpa_kernel
+
+    q, k, v = (tocha.randn(2, 3, 4, dtype=tocha.float64, requires_grad=True) for _ in range(3))
+    mask = tocha.tensor([[True, False, True], [False, False, False], [True, True, True]])
+    fused = F.scaled_dot_product_attention(q, k, v, mask)
+    with sdpa_kernel([SDPBackend.MATH]):
+        plain = F.scaled_dot_product_attention(q, k, v, mask)
+    assert fused.grad_fn.name() != plain.grad_fn.name()
+    np.testing.assert_allclose(fused.numpy(force=True), plain.numpy(force=True), rtol=1e-9, atol=1e-12)
+    for a, b in zip(*[tocha.autograd.grad(y.square().sum(), (q, k, v)) for y in (fused, plain)]):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-8, atol=1e-10)
+    with sdpa_kernel(SDPBackend.EFFICIENT_ATTENTION), pytest.raises(RuntimeError, match="No viable backend"):
+        F.scaled_dot_product_attention(q, k, v)
+    with pytest.raises(AssertionError, match="got str"), sdpa_kernel("math"):
+        pass

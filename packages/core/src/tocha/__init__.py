@@ -154,6 +154,7 @@ def broadcast_shapes(*shapes: object) -> Size:
 
 if _TYPE_CHECKING:
     from . import (
+        amp,
         autograd,
         cpu,
         cuda,

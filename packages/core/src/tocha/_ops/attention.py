@@ -7,6 +7,7 @@ result is, which is smaller. Small score matrices are kept for the gradient, lar
 
 from __future__ import annotations
 
+import contextvars
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -193,10 +194,8 @@ def _attention_rule(n: Any, g: Any) -> tuple:
     return tuple([None if t is None else operators["cast"](t, half) for t in grads])
 
 
-def _through_softmax(n: Any, saved: tuple, g: Any) -> tuple:
-    """The gradient through softmax(q k^T scale + bias)."""
-    q, k, v, mask, drop, _ = saved
-    causal, scale = n.attrs
+def probabilities(q: Any, k: Any, mask: Any, causal: bool, scale: float) -> Any:
+    """``softmax(q k^T scale + bias)``, with rows of 0 for queries that see nothing."""
     s = matmul_op(q * scale, swap_last(k))
     if causal or (mask is not None and _dtype(mask).kind == "b"):
         s = s + attention_bias(q, k, mask, causal)
@@ -204,10 +203,17 @@ def _through_softmax(n: Any, saved: tuple, g: Any) -> tuple:
         s = s + mask
     last = len(s.shape) - 1
     if mask is None:
-        p = softmax_op(s, last)
-    else:  # rows that see nothing get 0, not the NaN of a softmax of minus infinities
-        seeing, nothing = _sees_anything(mask), zeros_as(s)
-        p = where_op(seeing, softmax_op(where_op(seeing, s, nothing), last), nothing)
+        return softmax_op(s, last)
+    # a softmax of minus infinities alone would be NaN
+    seeing, nothing = _sees_anything(mask), zeros_as(s)
+    return where_op(seeing, softmax_op(where_op(seeing, s, nothing), last), nothing)
+
+
+def _through_softmax(n: Any, saved: tuple, g: Any) -> tuple:
+    """The gradient through the probabilities."""
+    q, k, v, mask, drop, _ = saved
+    causal, scale = n.attrs
+    p = probabilities(q, k, mask, causal, scale)
     eq, ek, ev, em, _ = n.edges
     gv = gq = gk = gm = None
     if ev is not None:
@@ -397,7 +403,38 @@ def scaled_dot_product_attention(
         drop = dropout(ones(scores, dtype=query.dtype, device=query.device), dropout_p, True)
     if scale is None:
         scale = 1 / math.sqrt(q[-1]) if q[-1] else math.inf
-    return attention_op(query, key, value, attn_mask, drop, is_causal, float(scale))
+    allowed = backends.get()
+    run = attention_op if allowed is None else _chosen(allowed, query.device.type)
+    return run(query, key, value, attn_mask, drop, is_causal, float(scale))
+
+
+# ---------------------------------------------------------------- which implementation
+
+# None, or the names of the backends that sdpa_kernel allows
+backends: contextvars.ContextVar[frozenset[str] | None] = contextvars.ContextVar("attention backends", default=None)
+_FUSED = {"cpu": {"FLASH_ATTENTION"}, "cuda": {"FLASH_ATTENTION", "EFFICIENT_ATTENTION", "CUDNN_ATTENTION"}}
+
+
+def _chosen(allowed: frozenset[str], device_type: str) -> Any:
+    if allowed & _FUSED.get(device_type, _FUSED["cuda"]):
+        return attention_op
+    if "MATH" in allowed:
+        return by_products
+    raise RuntimeError(
+        "No viable backend for scaled_dot_product_attention was found. This is likely due to turning off both the math "
+        "kernel and the fused kernels."
+    )
+
+
+def by_products(query: Any, key: Any, value: Any, mask: Any, drop: Any, causal: bool, scale: float) -> Any:
+    """The decomposition of the operator: each step an operator of its own."""
+    half = query._data.dtype
+    q, k, v, mask, drop = [
+        t if t is None or _dtype(t).kind == "b" else _as_float32(t) for t in (query, key, value, mask, drop)
+    ]
+    p = probabilities(q, k, mask, causal, scale)
+    result = matmul_op(p if drop is None else p * drop, v)
+    return result if half.itemsize != 2 else operators["cast"](result, half)
 
 
 def _with_batch(t: Tensor, batch: tuple) -> Tensor:

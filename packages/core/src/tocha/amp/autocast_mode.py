@@ -93,7 +93,8 @@ class autocast:
         if not callable(func):
             raise TypeError(
                 f"autocast()(func) requires a callable, but got {type(func).__name__}. "
-                "Did you mean to use autocast as a context manager? For example:\n    with tocha.autocast(device_type=...):\n"
+                "Did you mean to use autocast as a context manager? For example:\n"
+                "    with tocha.autocast(device_type=...):\n"
                 "        output = model(input)"
             )
 

@@ -12,7 +12,6 @@ from tocha._core.tensor import Tensor
 from tocha._ops import sequence
 from tocha.nn import init
 from tocha.nn.parameter import Parameter
-from tocha.nn.utils.rnn import PackedSequence
 
 from .module import Module
 
@@ -176,7 +175,7 @@ class RNNBase(Module):
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
         """Run the layers over a batch of sequences; see the class."""
-        if isinstance(input, PackedSequence):
+        if isinstance(input, tuple):  # a PackedSequence
             return self._forward_packed(input, hx)
         if input.ndim not in (2, 3):
             ending = " tensor" if self.mode.startswith("RNN") else ""
@@ -199,7 +198,9 @@ class RNNBase(Module):
         )
         return (output, hidden) if batched else (output.squeeze(batch_dim), self._squeezed(hidden))
 
-    def _forward_packed(self, packed: PackedSequence, hx: Any) -> tuple[PackedSequence, Any]:
+    def _forward_packed(self, packed: Any, hx: Any) -> tuple[Any, Any]:
+        from tocha.nn.utils.rnn import PackedSequence
+
         data, batch_sizes, sorted_indices, unsorted_indices = packed
         hx = self._zeros(data, batch_sizes) if hx is None else self.permute_hidden(hx, sorted_indices)
         self.check_forward_args(data, hx, batch_sizes)
