@@ -105,7 +105,8 @@ def lint(session: nox.Session) -> None:
 @nox.session(reuse_venv=True)
 def typecheck(session: nox.Session) -> None:
     """Mypy over the sources of the packages."""
-    session.install("mypy>=1.15", *paths(*MODULES))
+    everything = [f"{path}[{EXTRAS[name]}]" if name in EXTRAS else path for name, path in zip(MODULES, paths(*MODULES))]
+    session.install("mypy>=1.15", *everything)
     sources = [f"packages/{package}/src" for package in MODULES]
     session.run("mypy", *sources, env={"MYPYPATH": os.pathsep.join(sources)})
 
@@ -181,9 +182,8 @@ def quickstart(session: nox.Session) -> None:
 def docs(session: nox.Session) -> None:
     """The reference of all packages from their docstrings, into site/."""
     session.install("pdoc", *paths(*MODULES))
-    private = [f"!{name}._" for name in MODULES.values()]
-    theirs = "!tocha.testing.strict_device.cupyx"  # imitates a module of CuPy's
-    session.run("pdoc", "--output-directory", "site", *MODULES.values(), *private, theirs)
+    hidden = [rf"!{name}\._" for name in MODULES.values()] + [r"!tocha\.testing\.strict_device"]
+    session.run("pdoc", "--output-directory", "site", *MODULES.values(), *hidden)
 
 
 if __name__ == "__main__":

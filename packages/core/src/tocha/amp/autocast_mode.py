@@ -80,14 +80,13 @@ class autocast:
         _state.autocast_increment_nesting()
         return self
 
-    def __exit__(self, *exc: Any) -> bool:
+    def __exit__(self, *exc: Any) -> None:
         if _state.autocast_decrement_nesting() == 0:
             _state.clear_autocast_cache()
         enabled, dtype, cache = self._before.pop()
         _state.set_autocast_enabled(self.device, enabled)
         _state.set_autocast_dtype(self.device, dtype)
         _state.set_autocast_cache_enabled(cache)
-        return False
 
     def __call__(self, func: Callable) -> Callable:
         if not callable(func):

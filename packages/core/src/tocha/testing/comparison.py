@@ -143,8 +143,8 @@ def _compare(actual: Any, expected: Any, options: Any) -> None:
     elif all(isinstance(v, (int, float, complex, np.number)) and not isinstance(v, bool) for v in both):
         _compare_scalars(actual, expected, options)
     elif _are_tensor_likes(actual, expected, options):
-        as_tensors = [v if isinstance(v, tocha.Tensor) else tocha.as_tensor(v) for v in both]
-        _compare_tensors(*as_tensors, options)
+        first, second = [v if isinstance(v, tocha.Tensor) else tocha.as_tensor(v) for v in both]
+        _compare_tensors(first, second, options)
     else:
         raise _Mismatch(
             f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}.", TypeError
@@ -157,7 +157,7 @@ def _compare_scalars(actual: Any, expected: Any, options: Any) -> None:
         raise _Mismatch(f"The (d)types do not match: {type(numbers[0])} != {type(numbers[1])}.")
     kinds = {int: tocha.int64, float: tocha.float64, complex: tocha.complex128}
     rtol, atol = options.tolerances(*(kinds[type(v)] for v in numbers))
-    _compare_numbers(*numbers, rtol, atol, options.equal_nan)
+    _compare_numbers(numbers[0], numbers[1], rtol, atol, options.equal_nan)
 
 
 def _are_tensor_likes(actual: Any, expected: Any, options: Any) -> bool:

@@ -88,8 +88,8 @@ def make_tensor(
         low, high = _bounds(low, high, dtype, *limits, default, True)
         result = tocha.randint(low, high, shape, dtype=dtype, device=device)
     else:
-        info = tocha.finfo(dtype)
-        low, high = _bounds(low, high, dtype, info.min, info.max, (-9, 9), False)
+        floats = tocha.finfo(dtype)
+        low, high = _bounds(low, high, dtype, floats.min, floats.max, (-9, 9), False)
         result = tocha.empty(shape, dtype=dtype, device=device)
         _uniform(tocha.view_as_real(result) if dtype.is_complex else result, low, high)
     if spread:

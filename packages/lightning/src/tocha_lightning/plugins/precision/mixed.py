@@ -39,13 +39,13 @@ class MixedPrecision(Precision):
             )
         self.precision = precision
         self.device = device
-        self.scaler = tocha.amp.GradScaler(device=device) if precision == "16-mixed" and scaler is None else scaler  # type: ignore[attr-defined]
+        self.scaler = tocha.amp.GradScaler(device=device) if precision == "16-mixed" and scaler is None else scaler
 
     def forward_context(self) -> AbstractContextManager[Any]:
         """Autocast."""
         dtype = tocha.bfloat16 if self.precision == "bf16-mixed" else tocha.float16
         # cached casts would outlive the gradients of manual optimization
-        return tocha.amp.autocast(self.device, dtype=dtype, cache_enabled=False)  # type: ignore[attr-defined]
+        return tocha.amp.autocast(self.device, dtype=dtype, cache_enabled=False)
 
     def pre_backward(self, loss: Tensor, module: Any) -> Tensor:
         """Scale the loss, then run the hooks."""
