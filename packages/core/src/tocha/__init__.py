@@ -171,8 +171,9 @@ if _TYPE_CHECKING:
         serialization,
         signal,
         special,
+        testing,
+        utils,
     )
-    from . import testing, utils
     from ._core.printing import set_printoptions
     from ._core.settings import (
         are_deterministic_algorithms_enabled, get_deterministic_debug_mode, get_device_module,
@@ -182,6 +183,12 @@ if _TYPE_CHECKING:
         set_warn_always, use_deterministic_algorithms,
     )  # fmt: skip
     from .amp import GradScaler, autocast
+    from .amp._state import (
+        autocast_decrement_nesting, autocast_increment_nesting, clear_autocast_cache, get_autocast_cpu_dtype,
+        get_autocast_dtype, get_autocast_gpu_dtype, is_autocast_cache_enabled, is_autocast_cpu_enabled,
+        is_autocast_enabled, set_autocast_cache_enabled, set_autocast_cpu_dtype, set_autocast_cpu_enabled,
+        set_autocast_dtype, set_autocast_enabled, set_autocast_gpu_dtype,
+    )  # fmt: skip
     from .autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
     from .func import vmap
     from .plugins import hookimpl
