@@ -248,4 +248,8 @@ DRAWS = {
     "gumbel_softmax": lambda F: F.gumbel_softmax(numbers(3, 4), tau=0.7),
     "gumbel_softmax hard": lambda F: F.gumbel_softmax(numbers(3, 4), hard=True),
     "attention": lambda F: F.scaled_dot_product_attention(*[numbers(1, 2, 3, 4)] * 3, dropout_p=0.4),
+    "TransformerEncoderLayer": lambda F: (
+        tocha.nn.TransformerEncoderLayer(4, 2, 6, 0.3, batch_first=True)(numbers(2, 3, 4)).detach()
+    ),
+    "LSTM": lambda F: tocha.nn.LSTM(3, 2, 2, dropout=0.4, batch_first=True)(numbers(2, 4, 3))[0].detach(),
 }

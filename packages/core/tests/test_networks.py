@@ -549,3 +549,14 @@ def test_the_implementation_of_attention_can_be_chosen() -> None:
         F.scaled_dot_product_attention(q, k, v)
     with pytest.raises(AssertionError, match="got str"), sdpa_kernel("math"):
         pass
+
+
+def test_an_encoder_in_evaluation_leaves_padding_at_the_end_zero() -> None:
+    model = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 2).eval()
+    x, hidden = tocha.randn(2, 4, 8), tocha.tensor([[False] * 4, [False, False, True, True]])
+    with tocha.no_grad():
+        short = model(x, src_key_padding_mask=hidden)
+        middle = model(x, src_key_padding_mask=tocha.tensor([[False] * 4, [False, True, False, False]]))
+    full = model(x, src_key_padding_mask=hidden)
+    assert not short[1, 2:].any() and middle[1, 1].any() and full[1, 2:].any()
+    np.testing.assert_allclose(short[~hidden].numpy(), full[~hidden].numpy(force=True), atol=1e-6)

@@ -26,7 +26,18 @@ f32, f64 = NP_FLOAT32, NP_FLOAT64
 # what a gradient is in plain backward on the CPU: rules with a NumPy-only short cut ask for it
 NUMPY = frozenset({ndarray, np.float32, np.float64})
 _INTEGER_OF_SIZE: dict[int, np.dtype] = {2: np.dtype("int16"), 4: np.dtype("int32"), 8: np.dtype("int64")}
+_FEW = 512
 _zeros: dict[np.dtype, Any] = {}
+
+
+def _zero(xp: Any, dtype: np.dtype) -> Any:
+    """A 0-d zero: NumPy's ufuncs take one that is kept twice as fast as a Python number."""
+    if xp is not np:
+        return dtype.type(0)
+    zero = _zeros.get(dtype)
+    if zero is None:
+        zero = _zeros[dtype] = np.zeros((), dtype)
+    return zero
 
 
 def not_implemented(name: str, dtype: Any) -> NotImplementedError:
@@ -69,9 +80,9 @@ def pointwise(name: str, kernel: Callable, rule: Callable, torch_name: str | Non
 
 
 def _gate_kernel(xp: Any, g: Any, mask: Any, source: Any = None) -> Any:
-    """Multiplication by the mask would make NaN of infinite gradients, and np.where is slow on random masks."""
-    if xp is not np or g.dtype.itemsize not in _INTEGER_OF_SIZE:
-        return xp.where(mask, g, xp.zeros((), g.dtype))
+    """Multiplication by the mask would make NaN of infinite gradients, and np.where is slow on long random masks."""
+    if xp is not np or g.size < _FEW or g.dtype.itemsize not in _INTEGER_OF_SIZE:
+        return xp.where(mask, g, _zero(xp, g.dtype))
     bits: Any = np.asarray(mask).astype(_INTEGER_OF_SIZE[g.dtype.itemsize])
     np.negative(bits, out=bits)
     bits &= g.view(bits.dtype)
@@ -97,13 +108,11 @@ gate.__doc__ = """``g`` where ``mask``, 0 elsewhere, for arrays of one shape.
 
 def _relu_kernel(xp: Any, x: Any, out: Any = None) -> Any:
     dtype = x.dtype
-    zero = _zeros.get(dtype) if xp is np else dtype.type(0)
-    if zero is None:  # a 0-d array: NumPy's ufuncs take it twice as fast as a Python number
-        if dtype.kind == "b":
-            raise RuntimeError("Boolean inputs not supported for relu")
-        if dtype.kind == "c":
-            raise NotImplementedError("clamp is not supported for complex types")
-        zero = _zeros[dtype] = np.zeros((), dtype)
+    if dtype.kind == "b":
+        raise RuntimeError("Boolean inputs not supported for relu")
+    if dtype.kind == "c":
+        raise NotImplementedError("clamp is not supported for complex types")
+    zero = _zero(xp, dtype)
     return xp.maximum(x, zero) if out is None else xp.maximum(x, zero, out=out)
 
 
@@ -182,7 +191,8 @@ def _hardtanh_kernel(xp: Any, x: Any, low: float, high: float) -> Any:
         raise NotImplementedError("clamp is not supported for complex types")
     if x.dtype.kind == "u" and (low < 0 or high < 0):
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
-    return xp.minimum(xp.maximum(x, x.dtype.type(low)), x.dtype.type(high))
+    y = xp.maximum(x, x.dtype.type(low))
+    return xp.minimum(y, x.dtype.type(high), out=y if x.ndim else None)
 
 
 hardtanh_op = operator(

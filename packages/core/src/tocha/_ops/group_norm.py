@@ -11,7 +11,7 @@ import numpy as np
 
 from .._core.broadcast import operators
 from .._core.families import operator
-from .batch_norm import cast_like, widened
+from .batch_norm import FAR, ROW, cast_like, widened
 from .dims import product
 from .layout import BLOCK, channels_are_dense, new_like, on_arrays, scratch, to_last
 from .reduction import sum_dims
@@ -21,13 +21,16 @@ from .unary import rsqrt
 
 class Images:
     """A raw ``(N, C, *spatial)`` array as ``(N, pixels, C)`` where its memory is channels-last, else as
-    ``(N, C, pixels)``."""
+    ``(N, C, pixels)``. A row of the former is several pixels long (``tile``), since NumPy's loops have a cost a row."""
 
     def __init__(self, xp: Any, x: Any, groups: int) -> None:
         self.xp, self.groups = xp, groups
         self.last = channels_are_dense(x)
         n, c, pixels = x.shape[0], x.shape[1], math.prod(x.shape[2:])
-        self.shape = (n, pixels, c) if self.last else (n, c, pixels)
+        self.count, self.tile = c, 1
+        while self.last and self.tile * 2 * c <= ROW and pixels and pixels % (self.tile * 2) == 0:
+            self.tile *= 2
+        self.shape = (n, pixels // self.tile, self.tile * c) if self.last else (n, c, pixels)
         self.members = max(1, c // groups * pixels)
 
     def flat(self, x: Any) -> Any:
@@ -46,14 +49,22 @@ class Images:
     def sum(self, block: Any) -> Any:
         """``(n, C)``: the sums over the pixels."""
         ones = self.xp.ones(block.shape[1 if self.last else 2], block.dtype)
-        return self.xp.matmul(ones, block) if self.last else self.xp.matmul(block, ones)
+        return self._joined(self.xp.matmul(ones, block)) if self.last else self.xp.matmul(block, ones)
 
     def dot(self, a: Any, b: Any) -> Any:
-        return self.xp.einsum("nlc,nlc->nc" if self.last else "ncl,ncl->nc", a, b)
+        """``(n, C)``: the sums of products over the pixels."""
+        if not self.last:
+            return self.xp.einsum("ncl,ncl->nc", a, b)
+        return self._joined(self.xp.einsum("nlc,nlc->nc", a, b))
+
+    def _joined(self, rows: Any) -> Any:
+        return rows if self.tile == 1 else rows.reshape(rows.shape[0], self.tile, self.count).sum(1)
 
     def spread(self, per_channel: Any) -> Any:
         """``(n, C)``, to be broadcast over the pixels."""
-        return per_channel[:, None, :] if self.last else per_channel[:, :, None]
+        if not self.last:
+            return per_channel[:, :, None]
+        return (per_channel if self.tile == 1 else self.xp.tile(per_channel, (1, self.tile)))[:, None, :]
 
     def mean(self, per_channel: Any) -> Any:
         """The means over groups of sums over pixels, repeated for each channel."""
@@ -67,9 +78,15 @@ def _centred(xp: Any, images: Images, block: Any, mean: Any) -> Any:
     return xp.subtract(block, images.spread(mean), out=scratch(xp, "centred", block.shape, block.dtype))
 
 
-def _affine(xp: Any, images: Images, block: Any, scale: Any, shift: Any, out: Any) -> None:
-    xp.multiply(block, images.spread(scale), out=out)
-    out += images.spread(shift)
+def _variance(xp: Any, images: Images, block: Any, mean: Any) -> Any:
+    """The groups' biased variances, from the squares as they are where the means are near zero, else from centred ones."""
+    if xp is np:
+        squares = mean * mean
+        variance = images.mean(images.dot(block, block)) - squares
+        if not (squares > FAR * FAR * variance).any():
+            return variance
+    centred = _centred(xp, images, block, mean)
+    return images.mean(images.dot(centred, centred))
 
 
 def _kernel(xp: Any, given: Any, weight: Any, bias: Any, groups: int, eps: float) -> tuple:
@@ -81,14 +98,14 @@ def _kernel(xp: Any, given: Any, weight: Any, bias: Any, groups: int, eps: float
     y, flat_y = images.like(x)
     means, rstds = xp.empty(x.shape[:2], dtype), xp.empty(x.shape[:2], dtype)
     for part in images.blocks():
-        block = flat[part]
+        block, out = flat[part], flat_y[part]
         mean = images.mean(images.sum(block))
-        centred = _centred(xp, images, block, mean)
-        rstd = 1 / xp.sqrt(images.mean(images.dot(centred, centred)) + dtype.type(eps))
+        rstd = 1 / xp.sqrt(_variance(xp, images, block, mean) + dtype.type(eps))
         means[part], rstds[part] = mean, rstd
         scale = rstd if weight is None else rstd * weight
         shift = -mean * scale if bias is None else bias - mean * scale
-        _affine(xp, images, block, scale, shift, flat_y[part])
+        xp.multiply(block, images.spread(scale), out=out)
+        out += images.spread(shift)
     return y.astype(given.dtype, copy=False), means, rstds
 
 
@@ -133,23 +150,34 @@ def _rule_raw(xp: Any, n: Any, g: Any) -> tuple:
     flat, flat_g = images.flat(x), images.flat(g)
     gw, gb = xp.zeros(x.shape[1], np.float64), xp.zeros(x.shape[1], np.float64)
     gx, flat_gx = (None, None) if n.edges[0] is None else images.like(x)
+    far = xp is not np or bool((xp.abs(means) * rstds > FAR).any())
     for part in images.blocks():
         block, g_block, mean, rstd = flat[part], flat_g[part], means[part], rstds[part]
         sums = images.sum(g_block)
-        products = images.dot(g_block, _centred(xp, images, block, mean))
+        products = images.dot(g_block, _centred(xp, images, block, mean) if far else block)
+        if not far:
+            products -= mean * sums
         gw += (products * rstd).sum(0)
         gb += sums.sum(0)
         if flat_gx is None:
             continue
-        of_g = rstd if weight is None else rstd * weight
+        out = flat_gx[part]
         if weight is not None:
             sums, products = sums * weight, products * weight
-        of_x = -rstd * rstd * rstd * images.mean(products)
-        constant = -rstd * images.mean(sums) - of_x * mean
-        other = scratch(xp, "centred", block.shape, dtype)
-        _affine(xp, images, block, of_x, constant, other)
-        xp.multiply(g_block, images.spread(of_g), out=flat_gx[part])
-        flat_gx[part] += other
+        of_x = -rstd * rstd * images.mean(products)
+        constant = -images.mean(sums) - of_x * mean
+        if weight is None:
+            xp.multiply(block, images.spread(of_x), out=out)
+            out += g_block
+        else:  # the weights belong to the gradient alone
+            xp.multiply(block, images.spread(of_x), out=out)
+            out += xp.multiply(
+                g_block,
+                images.spread(xp.broadcast_to(weight, rstd.shape)),
+                out=scratch(xp, "centred", out.shape, dtype),
+            )
+        out += images.spread(constant)
+        out *= images.spread(rstd)
     parameter = given.dtype if given_weight is None else given_weight.dtype
     return (
         None if gx is None else gx.astype(given.dtype, copy=False),

@@ -36,7 +36,7 @@ def pointwise_loss(
         values = value(xp, x, t, *numbers)
         if reduction == "none":
             return values
-        total = values.sum()
+        total = xp.add.reduce(values, None)
         return total / values.size if reduction == "mean" else total
 
     def rule(n: Any, g: Any) -> tuple:

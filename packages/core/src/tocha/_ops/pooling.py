@@ -105,7 +105,7 @@ def _average(
 ) -> Tensor:
     name = f"avg_pool{nd}d"
     check_tensor(name, input)
-    check_dtype(name, input, "fVi" if nd == 2 else "fV" if nd == 1 else "fVi")
+    check_dtype(name, input, "fVi")
     if divisor_override is not None and divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
     ceil_mode = bool(ceil_mode)

@@ -132,7 +132,7 @@ class _Masks:
 def attend(
     query: Any, key: Any, value: Any, heads: int, weights: tuple, extra: tuple, dropout_p: float, attn_mask: Any,
     key_padding_mask: Any, need_weights: bool, average: bool, is_causal: bool, batch_first: bool,
-    static: tuple = (None, None),
+    static: tuple, training: bool,
 ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
     """Multi-head attention of batched tensors, (L, N, E), or (N, L, E) where ``batch_first``.
 
@@ -141,6 +141,7 @@ def attend(
             its bias.
         extra: ``bias_k``, ``bias_v``, ``add_zero_attn``.
         static: keys and values (N * heads, S, E / heads) to use instead of the projected ones.
+        training: give the output PyTorch's order in memory, (L, N, E): a dropout that follows draws in that order.
     """
     joint, bias, separate, out_weight, out_bias = weights
     time, at = (1, 0) if batch_first else (0, 1)
@@ -190,8 +191,10 @@ def attend(
             seen = seen.mean(1)
     else:
         result = scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal)
-    joined = result.permute(*((0, 2, 1, 3) if batch_first else (2, 0, 1, 3))).reshape(shape[0], shape[1], size)
-    return linear(joined, out_weight, out_bias), seen
+    if batch_first and not training:
+        return linear(result.transpose(1, 2).reshape(shape), out_weight, out_bias), seen
+    joined = linear(result.permute(2, 0, 1, 3).reshape(rows, batch, size), out_weight, out_bias)
+    return joined.transpose(0, 1) if batch_first else joined, seen
 
 
 def multi_head_attention_forward(
@@ -235,14 +238,14 @@ def multi_head_attention_forward(
         query, key, value, embed_dim_to_check, num_heads, in_proj_weight, in_proj_bias, (bias_k, bias_v, add_zero_attn),
         dropout_p if training else 0.0, out_proj_weight, out_proj_bias, key_padding_mask, need_weights, attn_mask,
         (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None, (static_k, static_v),
-        average_attn_weights, is_causal, batched, False,
+        average_attn_weights, is_causal, batched, False, training,
     )  # fmt: skip
 
 
 def _forward(
     query: Any, key: Any, value: Any, embed_dim: int, heads: int, joint: Any, bias: Any, extra: tuple, dropout_p: float,
     out_weight: Any, out_bias: Any, key_padding_mask: Any, need_weights: bool, attn_mask: Any, separate: Any,
-    static: tuple, average: bool, is_causal: bool, batched: bool, batch_first: bool,
+    static: tuple, average: bool, is_causal: bool, batched: bool, batch_first: bool, training: bool,
 ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
     """What the function and the layer share, after their checks of dimensions."""
     if not batched:
@@ -273,7 +276,7 @@ def _forward(
             raise AssertionError(f"use_separate_proj_weight is True but {name}_proj_weight is None")
     output, seen = attend(
         query, key, value, heads, (joint, bias, separate, out_weight, out_bias), extra, dropout_p, attn_mask,
-        key_padding_mask, need_weights, average, is_causal, batch_first, static,
+        key_padding_mask, need_weights, average, is_causal, batch_first, static, training,
     )  # fmt: skip
     if not batched:
         output = output.squeeze(1)
@@ -306,5 +309,5 @@ def layer_forward(
         query, key, value, layer.embed_dim, layer.num_heads, layer.in_proj_weight, layer.in_proj_bias,
         (layer.bias_k, layer.bias_v, layer.add_zero_attn), layer.dropout if layer.training else 0.0,
         layer.out_proj.weight, layer.out_proj.bias, key_padding_mask, need_weights, attn_mask, separate, (None, None),
-        average, is_causal, batched, layer.batch_first,
+        average, is_causal, batched, layer.batch_first, layer.training,
     )  # fmt: skip

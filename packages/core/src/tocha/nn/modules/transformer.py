@@ -14,6 +14,7 @@ from tocha.nn import functional as F
 from tocha.nn import init
 from tocha.nn.functional.attention import check_mask
 
+from .activation import GELU, ReLU
 from .attention import MultiheadAttention
 from .container import ModuleList
 from .dropout import Dropout
@@ -208,8 +209,9 @@ class TransformerEncoder(Module):
     Args:
         encoder_layer: copied ``num_layers`` times, with its weights.
         norm: applied at the end, or None.
-        enable_nested_tensor, mask_check: accepted for PyTorch's sake; they have no effect: there are no nested tensors
-            here.
+        enable_nested_tensor: in evaluation, without recording, the output of tokens that are hidden at the end of
+            sequences is 0, as PyTorch's nested tensors leave it.
+        mask_check: accepted for PyTorch's sake: masks are always checked.
 
     Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.TransformerEncoder.html
 
@@ -247,7 +249,25 @@ class TransformerEncoder(Module):
         causal = _is_causal(mask, is_causal, src, _batch_first(self.layers))
         for layer in self.layers:
             src = layer(src, src_mask=mask, is_causal=causal, src_key_padding_mask=src_key_padding_mask)
+        if mask is None and src_key_padding_mask is not None and self._cuts_padding(src):
+            hidden: Any = src_key_padding_mask != 0
+            if not (hidden[:, :-1] & ~hidden[:, 1:]).any():  # only at the end of sequences
+                src = src.masked_fill(hidden.unsqueeze(-1), 0.0)
         return src if self.norm is None else self.norm(src)
+
+    def _cuts_padding(self, x: Tensor) -> bool:
+        """Whether PyTorch would compute in evaluation without the hidden tokens, whose output is then 0."""
+        first: Any = self.layers[0] if len(self.layers) else None
+        if not (self.enable_nested_tensor and isinstance(first, TransformerEncoderLayer) and x.ndim == 3):
+            return False
+        attention = first.self_attn
+        if first.training or first.norm_first or not attention.batch_first or attention.in_proj_bias is None:
+            return False
+        plain = first.activation in (F.relu, F.gelu) or isinstance(first.activation, (ReLU, GELU))
+        if not plain or first.norm1.eps != first.norm2.eps or attention.num_heads % 2:
+            return False
+        recorded = tocha.is_grad_enabled() and (x.requires_grad or any([p.requires_grad for p in first.parameters()]))
+        return not recorded and type(x._data) not in ABSTRACT
 
 
 def _batch_first(layers: ModuleList) -> bool:
