@@ -67,7 +67,7 @@ class Channels:
         return self._joined(self.xp.einsum("pc,pc->c", a, b))
 
     def _joined(self, row: Any) -> Any:
-        return row if self.tile == 1 else row.reshape(self.tile, self.count).sum(0)
+        return row if self.tile == 1 else row.reshape(self.tile, self.count).sum(0, dtype=NP_FLOAT64)
 
     def spread(self, per_channel: Any) -> Any:
         """A vector, to be broadcast over the pixels."""
@@ -109,26 +109,15 @@ def _np_dtype(x: Any) -> Any:
 def _moments(xp: Any, channels: Channels, flat: Any, count: int) -> tuple[Any, Any]:
     """The channels' means and biased variances, in float64, in one pass over the input.
 
-    The squares are summed as they are, and only where a mean is far from zero around it: in a second pass on the CPU;
-    on a GPU always, since looking would wait for it.
+    Squares are summed around the mean of the first block, which is near enough to lose no accuracy.
     """
     total: Any = xp.zeros(channels.count, NP_FLOAT64)
-    squares = total
-    if xp is np:
-        for part in channels.blocks(flat):
-            total = total + channels.sum(flat[part])
-            squares = squares + channels.dot(flat[part], flat[part])
-        mean = total / count
-        variance = squares / count - mean * mean
-        if not (mean * mean > FAR * FAR * variance).any():
-            return mean, variance
-        origin = mean.astype(flat.dtype)
-    else:
-        origin = channels.sum(flat[:1]) / flat.dtype.type(max(1, flat[:1].size // max(1, channels.count)))
-    total = squares = xp.zeros(channels.count, NP_FLOAT64)
-    spread = channels.spread(origin)
+    squares, origin = total, total
     for part in channels.blocks(flat):
         block = flat[part]
+        if part.start == 0:
+            origin = (channels.sum(block) / max(1, block.size // channels.count)).astype(flat.dtype)
+            spread = channels.spread(origin)
         centred = xp.subtract(block, spread, out=scratch(xp, "centred", block.shape, block.dtype))
         total = total + channels.sum(centred)
         squares = squares + channels.dot(centred, centred)

@@ -79,7 +79,7 @@ def _centred(xp: Any, images: Images, block: Any, mean: Any) -> Any:
 
 
 def _variance(xp: Any, images: Images, block: Any, mean: Any) -> Any:
-    """The groups' biased variances, from the squares as they are where the means are near zero, else from centred ones."""
+    """The groups' biased variances: of the squares as they are where the means are near zero, else of centred ones."""
     if xp is np:
         squares = mean * mean
         variance = images.mean(images.dot(block, block)) - squares
