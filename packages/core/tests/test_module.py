@@ -506,3 +506,7 @@ def test_a_register_buffer_of_ones_own_is_used():
     assert module.last == "x" and list(module.state_dict()) == ["x"]
     with pytest.raises(RuntimeError, match=r"implements register_buffer\(\) without the persistent argument"):
         module.y = nn.Buffer(tocha.zeros(1), persistent=False)
+
+
+def test_the_package_of_attention_backends_is_not_hidden_by_the_layers_module():
+    assert tocha.nn.attention.SDPBackend.MATH.name == "MATH"

@@ -163,3 +163,14 @@ def test_data_and_detach() -> None:
 def test_detach_in_place_refuses_views() -> None:
     with pytest.raises(RuntimeError, match="Can't detach views in-place"):
         (tocha.ones(2, requires_grad=True) * 1)[0].detach_()
+
+
+@pytest.mark.parametrize("dtype", [tocha.float32, tocha.bfloat16, tocha.complex64])
+def test_no_rows_can_be_put(dtype: tocha.dtype) -> None:
+    x, rows = tocha.ones(5, 5, dtype=dtype, requires_grad=True), tocha.ones(0, 5, dtype=dtype, requires_grad=True)
+    nowhere = (tocha.zeros(0, dtype=tocha.int64),)
+    for accumulate in (True, False):
+        result = tocha.index_put(x, nowhere, rows, accumulate)
+        assert tocha.equal(result, x)
+        result.real.sum().backward()
+        assert rows.grad is not None and rows.grad.shape == (0, 5)

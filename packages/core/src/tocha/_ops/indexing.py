@@ -129,7 +129,7 @@ operators["index"] = gather_index
 def _scatter_sum_kernel(xp: Any, xs: tuple, shape: tuple, positions: tuple) -> Any:
     g, indices = xs[0], xs[1:]
     out = xp.zeros(shape, g.dtype)
-    if len(positions) == 1 and positions[0] == 0 and xp is np and g.size:
+    if len(positions) == 1 and positions[0] == 0 and xp is np:
         return sum_rows(out, indices[0], g)
     xp.add.at(out, _full_index(len(shape), positions, indices), g)
     return out
@@ -142,6 +142,8 @@ def sum_rows(out: ndarray, index: ndarray, g: ndarray) -> ndarray:
         flat = np.where(flat < 0, flat + out.shape[0], flat)
     if g.size == flat.size and g.dtype.kind == "f":  # NumPy adds single numbers fast
         np.add.at(out.reshape(-1), flat, g.reshape(-1))
+        return out
+    if not g.size:
         return out
     rows = g.reshape(flat.size, -1)
     target = out.reshape(out.shape[0], -1)

@@ -4,6 +4,8 @@ from . import functional, init
 from .modules import *
 from .parameter import *
 
+del attention  # type: ignore[name-defined]  # noqa: F821  # hides the package of this name
+
 
 def __getattr__(name: str) -> object:
     # Tools that layers do not need are imported on first use.
