@@ -38,17 +38,26 @@ def tocha_register_operators(register: Register) -> None:
 
 @hookspec
 def tocha_register_kernels(register: Register) -> None:
-    """A function without arguments that installs a set of kernels for the operators and devices it serves."""
+    """A function without arguments that installs a set of kernels for the operators and devices it serves.
+
+    Names can be looked up; nothing in tocha uses them yet.
+    """
 
 
 @hookspec
 def tocha_register_lowerings(register: Register) -> None:
-    """The ONNX lowering of the operator of this name, in the form that ``tocha_onnx`` documents."""
+    """The ONNX lowering of the operator of this name, in the form that ``tocha_onnx`` documents.
+
+    Names can be looked up; nothing in tocha uses them yet.
+    """
 
 
 @hookspec
 def tocha_register_compile_backends(register: Register) -> None:
-    """A function ``(graph, example_inputs) -> callable`` that turns a traced graph into something faster."""
+    """A function ``(graph, example_inputs) -> callable`` that turns a traced graph into something faster.
+
+    Names can be looked up; nothing in tocha uses them yet.
+    """
 
 
 @hookspec
